@@ -94,6 +94,12 @@ impl Default for Outcome {
 }
 
 impl DenseStep {
+    /// `Px` of the row that a belief was projected along last; empty before the first.
+    #[must_use]
+    pub fn gain(&self) -> &[f64] {
+        &self.gain
+    }
+
     /// The row written out with all its entries, and the memory for `Px`.
     pub(super) fn begin<'a>(&'a mut self, x: Row<'a>, d: usize, fade: f64) -> (&'a [f64], &'a mut [f64]) {
         self.fade = fade;

@@ -96,6 +96,13 @@ pub(super) struct AnyStep {
     diagonal: DiagonalStep,
 }
 
+impl AnyStep {
+    /// `Px` of the row that a belief with a full covariance was projected along last.
+    pub(super) fn gain(&self) -> &[f64] {
+        self.dense.gain()
+    }
+}
+
 /// The prior that a belief returns to, in the form that its kind mixes in.
 #[derive(Debug, Clone)]
 pub(super) enum AnyAnchor {

@@ -1,4 +1,4 @@
-//! The machine behind the front-door models: design, bank of beliefs, evidence, kept rows.
+//! The machine behind the front-door models: design, one belief or a bank of them, evidence, kept rows.
 
 mod believed;
 mod candidates;
@@ -8,6 +8,7 @@ mod family;
 mod forget;
 mod learn;
 mod mixed;
+mod narrow;
 mod one_pass;
 mod order;
 mod passes;
@@ -27,11 +28,12 @@ pub(super) use stored::EngineWire;
 
 use rand::Rng;
 use serde::{Deserialize, Serialize};
-use vi_core::{Belief, Error, GaussianBelief, Row, Rows};
+use vi_core::{Belief, Error, Row, Rows};
 
 use self::drift::Drift;
 pub(super) use self::learn::prior_variances;
 use self::learn::{Work, age, learn, together};
+use self::narrow::Around;
 use self::order::OrderSeen;
 pub(super) use self::place::{CLOSE, moves};
 use self::place::{bank, stays_placed};
@@ -44,10 +46,11 @@ use super::settings::OnlineSettings;
 use crate::ModelError;
 use crate::marginal::pick;
 
-/// One belief of the bank: the posterior at one prior scale, or with one memory.
+/// One belief of the bank: the posterior at one prior scale, or with one memory; or the only one, about its prior scale.
 #[derive(Debug, Clone)]
 pub(super) struct Member<S> {
     pub(super) prior_scale: f64,
+    pub(super) around: Around,
     /// The factor by which a row's weight is multiplied when the next one comes; 1 where nothing is forgotten.
     pub(super) lambda: f64,
     pub(super) belief: AnyBelief,
@@ -291,7 +294,9 @@ impl<F: Family> Engine<F> {
     pub(super) fn mean(&self) -> Vec<f64> {
         let mut mean = vec![0.0; self.best().belief.dim()];
         for (weight, member) in self.weights().into_iter().zip(&self.members) {
-            mean.iter_mut().zip(member.belief.mean()).for_each(|(mean, own)| *mean += weight * own);
+            // A product that overflows leaves the mean at the member's own scale.
+            let own = member.mean().unwrap_or_else(|_| member.belief.mean().to_vec());
+            mean.iter_mut().zip(own).for_each(|(mean, own)| *mean += weight * own);
         }
         mean
     }
@@ -299,17 +304,5 @@ impl<F: Family> Engine<F> {
     /// A member drawn with its share of the answers as probability.
     pub(super) fn draw_member<R: Rng + ?Sized>(&self, rng: &mut R) -> &Member<F::State> {
         &self.members[pick(self.weights().into_iter(), rng)]
-    }
-}
-
-impl<S> Member<S> {
-    /// A draw of the columns' weights from one member; `spread` multiplies the deviation from the mean.
-    pub(super) fn draw<R: Rng + ?Sized>(&self, spread: f64, rng: &mut R) -> Result<Vec<f64>, ModelError> {
-        let mut theta = vec![0.0; self.belief.dim()];
-        self.belief.draw_deviation(&mut theta, rng)?;
-        for (theta, mean) in theta.iter_mut().zip(self.belief.mean()) {
-            *theta = mean + spread * *theta;
-        }
-        Ok(theta)
     }
 }

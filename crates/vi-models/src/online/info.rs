@@ -228,14 +228,15 @@ fn health<F: Family>(engine: &Engine<F>) -> Health {
     worst
 }
 
-/// Each value that `of` finds at the members, with its share of the answers.
-fn shares<F: Family>(engine: &Engine<F>, of: impl Fn(&Member<F::State>) -> f64) -> Vec<(f64, f64)> {
+/// Each value that `of` finds at the members, with its share of the answers; a member's own shares sum to 1.
+fn shares<F: Family>(engine: &Engine<F>, of: impl Fn(&Member<F::State>) -> Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     let mut shares: Vec<(f64, f64)> = Vec::new();
     for (member, weight) in engine.members.iter().zip(engine.weights()) {
-        let value = of(member);
-        match shares.iter_mut().find(|(known, _)| *known == value) {
-            Some((_, share)) => *share += weight,
-            None => shares.push((value, weight)),
+        for (value, part) in of(member) {
+            match shares.iter_mut().find(|(known, _)| *known == value) {
+                Some((_, share)) => *share += weight * part,
+                None => shares.push((value, weight * part)),
+            }
         }
     }
     shares
@@ -251,13 +252,13 @@ impl OnlineInfo {
             _ if engine.check_kept().is_ok() => Advice::Diagnose,
             _ => Advice::KeepRows,
         };
-        let prior_scales = shares(engine, |member| member.prior_scale);
+        let prior_scales = shares(engine, Member::scales);
         let info = Self {
             observations: engine.observations,
             evidence: engine.evidence(),
             prior_scale: prior_scales.iter().map(|(scale, share)| share * scale.ln()).sum::<f64>().exp(),
             prior_scales,
-            memories: shares(engine, |member| member.lambda),
+            memories: shares(engine, |member| vec![(member.lambda, 1.0)]),
             last_change: engine.drift.last_change,
             forgetting_held: engine.drift.held,
             health: health(engine),

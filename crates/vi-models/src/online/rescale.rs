@@ -180,6 +180,37 @@ impl Spectrum {
         Ok(Some(all))
     }
 
+    /// By how much the answers of models at `nodes`, scales with their shares, differ from those of one at the scale `centre`, on the rows
+    /// that were learned: the mean in deviations (root mean square), the variance as a share of it. With the variances `1/γ_k` and means
+    /// `m_k` along the eigenvectors at each node, `1/γ` and `m` at the centre, `T = Σ S/γ` and the precision `S = γ − s⁻²` that the rows have
+    /// told,
+    ///
+    /// ```text
+    /// √(Σ S·(Σ_k w_k m_k − m)²/(σ²T)),   Σ S·(|Σ_k w_k/γ_k − 1/γ| + Var_k(m_k)/σ²)/T
+    /// ```
+    ///
+    /// are sums over the rows, each as it was weighed in the posterior.
+    pub(super) fn corrections(&self, nodes: &[(f64, f64)], centre: f64, noise: f64) -> [f64; 2] {
+        let least = |scale: f64| (scale * scale).recip();
+        let (mut of_mean, mut of_variance, mut told) = (0.0, 0.0, 0.0);
+        for (gamma, square) in self.precisions.iter().zip(&self.squares) {
+            // A variance, and a mean, at another scale.
+            let at = |scale: f64| {
+                let variance = (gamma + least(scale) - least(self.scale)).max(least(scale)).recip();
+                (variance, square.sqrt() * gamma * variance)
+            };
+            let own = at(centre);
+            let average = |of: &dyn Fn((f64, f64)) -> f64| nodes.iter().map(|(scale, share)| share * of(at(*scale))).sum::<f64>();
+            let (variance, mean) = (average(&|at| at.0), average(&|at| at.1));
+            let between = average(&|at| (at.1 - mean).powi(2)) / noise;
+            let of_rows = own.0.recip() - least(centre);
+            of_mean += of_rows * (mean - own.1).powi(2) / noise;
+            of_variance += of_rows * ((variance - own.0).abs() + between);
+            told += of_rows * own.0;
+        }
+        [(of_mean / told).sqrt(), of_variance / told]
+    }
+
     pub(super) fn change(&self, to: f64) -> ScaleChange {
         let least = (to * to).recip();
         let delta = least - (self.scale * self.scale).recip();

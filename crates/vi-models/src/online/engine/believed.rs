@@ -1,13 +1,12 @@
 //! The posterior of one number in the caller's units, for a model of one predictor: of a row's predictor, a weight, a
 //! combination.
 
-use vi_core::{Belief, Error, Projection};
+use vi_core::{Error, Projection};
 
 use super::scalar::ScalarFamily;
 use super::{Engine, Member};
 use crate::marginal::Marginal;
 use crate::online::Row;
-use crate::online::belief::AnyStep;
 use crate::online::design::RowSpace;
 use crate::online::row::check_row;
 use crate::online::target::Target;
@@ -24,7 +23,7 @@ impl<F: ScalarFamily> Engine<F> {
 
     fn seen_along(&self, row: Row<'_>, offset: f64) -> Result<Vec<(f64, Projection)>, ModelError> {
         let see = |(weight, member): (f64, &Member<_>)| {
-            let seen = member.belief.project(row, 1.0, &mut AnyStep::default())?;
+            let seen = member.seen(row, self.family.noise_variance(&member.state))?;
             let mean = seen.mean + offset;
             if !mean.is_finite() {
                 return Err(Error::Overflow { quantity: "the linear predictor, offset included", value: mean }.into());

@@ -1,7 +1,7 @@
 //! Draws of the weights, and of the scores of several rows together: what a choice among candidates is made from.
 
 use rand::Rng;
-use vi_core::{GaussianBelief, Rows};
+use vi_core::Rows;
 
 use super::Engine;
 use super::scalar::ScalarFamily;
@@ -34,7 +34,7 @@ impl<F: ScalarFamily> Engine<F> {
         let member = self.draw_member(rng);
         let spread = self.family.draw_spread(&member.state, rng)?;
         let Target { centre, scale } = self.design.target;
-        let mut drawn = member.belief.scores(&written)?.spread(spread, rng);
+        let mut drawn = member.draw_scores(&written, spread, rng)?;
         for score in &mut drawn {
             *score = centre + scale * *score;
         }

@@ -114,6 +114,11 @@ pub(crate) trait Family: Stateful + Clone + Debug + PartialEq + Serialize + Dese
     /// Which weights have the prior scale: in each predictor the first `scaled` of `columns`.
     fn scaled_weights(&self, columns: usize, scaled: usize) -> ScaledWeights;
 
+    /// Whether a row sees the weights through one number, so that one member can answer for the nodes of the prior scale.
+    fn has_one_predictor(&self) -> bool {
+        false
+    }
+
     /// Whether [`rescale`](Stateful::rescale) is exact, as in a linear model, whose sites are the same under every prior.
     fn rescales_exactly(&self) -> bool {
         false

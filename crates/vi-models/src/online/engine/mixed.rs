@@ -3,6 +3,7 @@
 use vi_core::DenseGaussian;
 
 use super::family::Family;
+use super::narrow::Around;
 use super::{Engine, Member};
 use crate::ModelError;
 use crate::online::belief::AnyBelief;
@@ -23,6 +24,7 @@ impl<F: Family> Engine<F> {
         let prior_scale = self.best().prior_scale;
         let member = |(weight, belief): &(f64, DenseGaussian)| Member {
             prior_scale,
+            around: Around::default(),
             lambda: 1.0,
             belief: AnyBelief::Full(belief.clone()),
             state: self.family.initial(),

@@ -3,6 +3,7 @@
 use vi_core::Error;
 
 use super::family::Family;
+use super::narrow::Around;
 use super::{Engine, Member};
 use crate::marginal::log_sum_exp;
 use crate::online::belief::{AnyBelief, BeliefKind};
@@ -15,7 +16,8 @@ use crate::online::{Memory, OnlineSettings, PriorScale};
 /// cost more than the rows.
 const ROWS_PER_WEIGHT: u64 = 4;
 
-/// Rows for each weight between two moves, as long as these are a quarter of all rows or more, and no more than all.
+/// Rows for each weight between two moves, as long as these are a quarter of all rows or more, and no more than all. One member that is
+/// enough is moved at each doubling of the rows, or once a memory.
 const ROWS_BETWEEN: u64 = 32;
 
 /// Members nearer than this in `log s` have nearly the same sites.
@@ -29,6 +31,9 @@ pub(in crate::online) const CLOSE: f64 = 0.15;
 
 /// The share of the answers below which a scale is not fitted.
 const NEGLIGIBLE: f64 = 0.02;
+
+/// The corrections below which one member answers for all nodes: of a mean in deviations, of a variance as a share of it.
+const CORRECTED: f64 = 0.02;
 
 /// Whether a model's prior scales may move as rows come, which takes a covariance whose prior can be changed.
 pub(in crate::online) fn moves(settings: &OnlineSettings) -> bool {
@@ -79,7 +84,8 @@ pub(super) fn bank<F: Family>(
     let member = |(prior_scale, weight): (f64, f64)| {
         let belief = family.prior(settings, prior_scale, columns)?;
         let (state, lambda) = (family.initial(), settings.memory.lambda());
-        Ok(Member { prior_scale, lambda, belief, state, evidence: 0.0, log_mass: weight.ln() })
+        let around = Around::default();
+        Ok(Member { prior_scale, around, lambda, belief, state, evidence: 0.0, log_mass: weight.ln() })
     };
     scales.into_iter().map(member).collect()
 }
@@ -173,7 +179,26 @@ impl<'a, F: Family> Curve<'a, F> {
             rescaled(&near.belief, self.weights, near.prior_scale, scale)?.ok_or_else(no_covariance)?;
         let (gained, state) = self.family.rescale(&near.state, change.log_det, change.quadratic);
         let (evidence, log_mass) = (near.evidence + gained, near.log_mass);
-        Ok(Member { prior_scale: scale, lambda: near.lambda, belief, state, evidence, log_mass })
+        let around = Around::default();
+        Ok(Member { prior_scale: scale, around, lambda: near.lambda, belief, state, evidence, log_mass })
+    }
+
+    /// One member for the nodes of the scale's posterior, where on the rows that were learned its plain answers are those of the nodes
+    /// but for corrections that derivatives can be trusted with.
+    fn one(&self, nodes: &[(f64, f64)]) -> Result<Option<Member<F::State>>, Error> {
+        let average = |of: &dyn Fn(f64) -> f64| nodes.iter().map(|(scale, share)| share * of(scale.ln())).sum::<f64>();
+        let mean = average(&|u| u);
+        let (scale, variance) = (mean.exp(), average(&|u| (u - mean).powi(2)));
+        let known = self.members.iter().zip(&self.fixed).filter_map(|(member, fixed)| Some((member, fixed.as_ref()?)));
+        let from = |member: &Member<_>| distance(member.prior_scale, scale);
+        let Some((member, spectrum)) = known.min_by(|(a, _), (b, _)| from(a).total_cmp(&from(b))) else { return Ok(None) };
+        let corrections = spectrum.corrections(nodes, scale, self.family.noise_variance(&member.state));
+        if corrections.iter().any(|correction| !(*correction < CORRECTED)) {
+            return Ok(None);
+        }
+        let member = self.member(scale)?;
+        let around = Around { variance, scaled: self.weights.scaled };
+        Ok(Some(Member { around, log_mass: -member.evidence, ..member }))
     }
 
     fn nearest(&self, scale: f64) -> usize {
@@ -221,9 +246,22 @@ pub(super) fn placed<F: Family>(
     members: &[Member<F::State>],
     design: &Design,
 ) -> Result<Option<Placed<F::State>>, Error> {
+    placed_or_one(family, members, design, false)
+}
+
+/// [`placed`], or the one member that is enough, if asked for.
+fn placed_or_one<F: Family>(
+    family: &F,
+    members: &[Member<F::State>],
+    design: &Design,
+    one: bool,
+) -> Result<Option<Placed<F::State>>, Error> {
     let weights = family.scaled_weights(design.columns(), design.inputs);
     let Some(curve) = Curve::new(family, members, weights)? else { return Ok(None) };
     let Scales { nodes, log_evidence } = nodes(&family.scale_prior(), |scale| curve.at(scale))?;
+    if one && let Some(member) = curve.one(&nodes)? {
+        return Ok(Some((vec![member], log_evidence)));
+    }
     let mut placed = Vec::with_capacity(nodes.len());
     for (scale, weight) in nodes {
         let member = curve.member(scale)?;
@@ -283,13 +321,13 @@ fn no_covariance() -> Error {
 }
 
 impl<F: Family> Engine<F> {
-    /// Moves the members to where the scale's posterior is now, if it is time. If the posterior cannot be decomposed the members stay,
+    /// Moves the members to where the scale's posterior is now, or to one of them where that is enough, if it is time. If the posterior cannot be decomposed the members stay,
     /// still valid where they are, and the failure is counted.
     pub(super) fn place(&mut self) {
         if self.observations < self.next_place || !stays_placed(&self.settings) || !self.fixed {
             return;
         }
-        match placed(&self.family, &self.members, &self.design) {
+        match placed_or_one(&self.family, &self.members, &self.design, self.family.has_one_predictor()) {
             // What forgets has no evidence but that of its predictions.
             Ok(Some((members, evidence))) => {
                 let forgets = self.settings.memory != Memory::Everything;
@@ -302,7 +340,15 @@ impl<F: Family> Engine<F> {
         let wait = if distance(low, high) > APART { 0 } else { ROWS_BETWEEN };
         let weights = self.family.weights(self.design.columns()).unwrap_or(usize::MAX) as u64;
         let n = self.observations;
-        self.next_place = n.saturating_add(weights.saturating_mul(wait).clamp(n / 4, n).max(1));
+        let rows = match self.settings.memory {
+            // What is forgotten may widen the scale's posterior again.
+            Memory::Fading(lambda) if self.members.len() == 1 => {
+                weights.saturating_mul(wait).max((1.0 - lambda).recip() as u64).min(n)
+            }
+            _ if self.members.len() == 1 => n,
+            _ => weights.saturating_mul(wait).clamp(n / 4, n),
+        };
+        self.next_place = n.saturating_add(rows.max(1));
     }
 
     /// The number of rows at which the members move next: late enough that the move costs no more than the rows.

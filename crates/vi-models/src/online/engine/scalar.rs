@@ -18,6 +18,7 @@ use vi_linalg::faer::{MatRef, Par};
 use super::Member;
 use super::family::{Family, Fitted, RowStep, Stateful};
 use super::learn::prior_variances;
+use super::narrow::Around;
 use super::one_pass::OnePass;
 use super::order::RunLabel;
 use super::sweeps::propagated;
@@ -197,6 +198,10 @@ impl<F: ScalarFamily> Family for F {
         ScaledWeights { predictors: 1, columns, scaled, coupling: 0.0 }
     }
 
+    fn has_one_predictor(&self) -> bool {
+        true
+    }
+
     fn rescales_exactly(&self) -> bool {
         F::PASS == Pass::Exact
     }
@@ -210,7 +215,9 @@ impl<F: ScalarFamily> Family for F {
     ) -> Result<Option<Fitted<Self::State>>, Error> {
         if F::PASS == Pass::Exact {
             let (belief, state) = (AnyBelief::Full(prior.clone()), self.initial());
-            let mut member = Member { prior_scale: 1.0, lambda: 1.0, belief, state, evidence: 0.0, log_mass: 0.0 };
+            let around = Around::default();
+            let mut member =
+                Member { prior_scale: 1.0, around, lambda: 1.0, belief, state, evidence: 0.0, log_mass: 0.0 };
             self.learn_block(&mut member, x, observed, &mut Vec::new())?;
             let Member { belief: AnyBelief::Full(belief), state, evidence, .. } = member else { return Ok(None) };
             return Ok(Some((belief, state, evidence)));

@@ -46,6 +46,7 @@ impl<F: Family> Engine<F> {
                 + 0.5 * gained_log_det(&prior, &beliefs, &belief)?;
             members.push(Member {
                 prior_scale: own.prior_scale,
+                around: own.around,
                 lambda: own.lambda,
                 belief,
                 state,

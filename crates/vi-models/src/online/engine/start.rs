@@ -10,6 +10,7 @@ use vi_linalg::faer::Mat;
 use super::drift::{Drift, spread};
 use super::family::Family;
 use super::learn::{age, learn};
+use super::narrow::Around;
 use super::place::{CLOSE, bank, fitted_where_likely, kept_as, moved, moves, normalise, placed};
 use super::scalar::is_score;
 use super::{Engine, Kept, Member};
@@ -301,6 +302,7 @@ impl<F: Family> Engine<F> {
         belief.cholesky()?;
         Ok(Some(Member {
             prior_scale: member.prior_scale,
+            around: Around::default(),
             lambda: member.lambda,
             belief: kept_as(self.settings.belief, belief)?,
             state,

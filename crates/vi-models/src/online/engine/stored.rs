@@ -7,8 +7,9 @@ use vi_core::{Belief, Error};
 use super::drift::{Drift, LAMBDAS};
 use super::family::Family;
 use super::learn::Work;
+use super::narrow::Around;
 use super::order::OrderSeen;
-use super::place::{bank, moves};
+use super::place::{bank, moves, stays_placed};
 use super::start::start_rows;
 use super::{Engine, Fallbacks, Kept, Member, check_size};
 use crate::ModelError;
@@ -50,9 +51,17 @@ fn is_one(runs: &u64) -> bool {
     *runs == 1
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_zero(variance: &f64) -> bool {
+    *variance == 0.0
+}
+
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct MemberWire<S> {
     prior_scale: f64,
+    /// Not written where it is 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    scale_variance: f64,
     lambda: f64,
     belief: BeliefWire,
     state: S,
@@ -77,6 +86,7 @@ impl<F: Family> Engine<F> {
                 .map(|member| {
                     Ok(MemberWire {
                         prior_scale: member.prior_scale,
+                        scale_variance: member.around.variance,
                         lambda: member.lambda,
                         belief: member.belief.to_wire()?,
                         state: member.state.clone(),
@@ -112,13 +122,14 @@ impl<F: Family> Engine<F> {
         check_rows((&settings, &family), weights, fixed, rows.len(), observations, refined)?;
         check_members(&settings, fixed, &bank_scales(&settings, &family)?, &members)?;
         drift.check(observations)?;
+        let alone = members.len() == 1 && stays_placed(&settings) && family.has_one_predictor();
         finite("base of the evidence", base)?;
         if runs == 0 || runs > observations.max(1) {
             return Err(ModelError::Document { what: "number of merged runs" });
         }
         let members = members
             .into_iter()
-            .map(|MemberWire { prior_scale, lambda, belief, state, evidence, log_mass }| {
+            .map(|MemberWire { prior_scale, scale_variance, lambda, belief, state, evidence, log_mass }| {
                 let belief = AnyBelief::from_wire(belief)?;
                 crate::check::length("weights", weights, belief.dim())?;
                 if !belief.is(settings.belief) {
@@ -127,7 +138,12 @@ impl<F: Family> Engine<F> {
                 family.check_state(&state)?;
                 finite("evidence", evidence)?;
                 finite("mass of a prior scale", log_mass)?;
-                Ok(Member { prior_scale, lambda, belief, state, evidence, log_mass })
+                vi_core::check::not_negative("variance of the log prior scale", scale_variance)?;
+                if scale_variance > 0.0 && !alone {
+                    return Err(ModelError::Document { what: "variance of a prior scale beside others" });
+                }
+                let around = Around { variance: scale_variance, scaled: design.inputs };
+                Ok(Member { prior_scale, around, lambda, belief, state, evidence, log_mass })
             })
             .collect::<Result<Vec<_>, ModelError>>()?;
         for (i, kept) in rows.iter().enumerate() {

@@ -1,0 +1,166 @@
+//! One member in place of several, once the posterior of the prior scale is narrow.
+//!
+//! Let `u = log s` have the posterior mean `û` and variance `C`. The one member has the scale `exp û`, mean `μ`, covariance `P`, and `Λ` is
+//! the part of its prior precision that has the scale: `s⁻²` for each input, 0 for the intercept. With the sites held, another scale
+//! changes `P⁻¹` by that of `Λ` and leaves `P⁻¹μ`, so that
+//!
+//! ```text
+//! ∂Λ = −2Λ,   ∂P = 2PΛP,   ∂μ = 2PΛμ   by u.
+//! ```
+//!
+//! Along a row, with `g = Px`, `z = Λg`, `h = Pz`, the mean `a = xᵀμ` and the variance `ν = xᵀPx` have the derivatives
+//!
+//! ```text
+//! ∂a = 2zᵀμ,   ∂²a = −2∂a + 8hᵀΛμ,   ∂ν = 2zᵀg,   ∂²ν = −2∂ν + 8zᵀh,
+//! ```
+//!
+//! and averaged over `u` the mean is `a + ½C∂²a`, the variance `ν + C(∂a)²/σ² + ½C∂²ν`, in units of the noise `σ²` where that is learned. `g` is
+//! the product that makes `ν`. The product `h` is made only where its terms could be noticed: since `ΛP ≤ 1`, `zᵀh ≤ zᵀg`, and rows
+//! that the data have told of have `zᵀg` far below `ν`; an input that no row has moved needs it.
+//!
+//! A draw takes `δ ~ N(0, C)` and a deviation `d ~ N(0, P)`. To second order in `δ`
+//!
+//! ```text
+//! μ + d + (δ − δ²)·PΛ(2μ + d) + δ²·PΛPΛ(4μ + 3d/2)
+//! ```
+//!
+//! has the mean and the covariance of the member at the scale `exp(û + δ)`; its average is the posterior mean.
+//!
+//! Rows are learned, and scored for the evidence, at the scale `exp û`: one belief's work. When the scales are placed again, the curve of
+//! the evidence about this scale gives the evidence averaged over `u`, and it is decided anew, by what the answers of the nodes and of the
+//! one member differ on the rows that were learned (`Curve::one`), whether one is enough. Classes keep their nodes: a row of theirs
+//! sees several predictors, whose covariance would need products for each.
+
+use rand::Rng;
+use rand_distr::{Distribution, StandardNormal};
+use vi_core::{Belief, Error, GaussianBelief, Projection, Row};
+
+use super::Member;
+use crate::online::belief::AnyStep;
+
+/// The relative change of a variance that is left out with the product `h`.
+const UNNOTICED: f64 = 1e-3;
+
+/// The posterior of `u = log s` that one member stands for, beside its mean, which is that of the member's prior scale.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(in crate::online) struct Around {
+    /// `C`; 0 for a member that stands for its own scale alone.
+    pub(super) variance: f64,
+    /// How many weights, the first ones, have the scale.
+    pub(super) scaled: usize,
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+impl<S> Member<S> {
+    /// Each prior scale and its share: of a member that stands for several, the nodes of `N(û, C)`.
+    pub(in crate::online) fn scales(&self) -> Vec<(f64, f64)> {
+        if self.around.variance == 0.0 {
+            return vec![(self.prior_scale, 1.0)];
+        }
+        let step = (3.0 * self.around.variance).sqrt().exp();
+        let scale = self.prior_scale;
+        vec![(scale / step, 1.0 / 6.0), (scale, 2.0 / 3.0), (scale * step, 1.0 / 6.0)]
+    }
+
+    /// `xᵀμ` and `xᵀPx`, averaged over the prior scale; the belief is in units of the variance `noise`.
+    pub(super) fn seen(&self, row: Row<'_>, noise: f64) -> Result<Projection, Error> {
+        let (mut step, mean, variance) = (AnyStep::default(), self.belief.mean(), self.around.variance);
+        let own = self.belief.project(row, 1.0, &mut step)?;
+        if variance == 0.0 {
+            return Ok(own);
+        }
+        let z = self.weighed(step.gain());
+        let first = [2.0 * dot(&z, mean), 2.0 * dot(&z, step.gain())];
+        let mut second = first.map(|first| -2.0 * first);
+        if 2.0 * variance * first[1] > UNNOTICED * own.variance {
+            let turned = self.belief.project(Row::Dense(&z), 1.0, &mut step)?;
+            second[0] += 8.0 * dot(&self.weighed(step.gain()), mean);
+            second[1] += 8.0 * turned.variance;
+        }
+        let spread = own.variance + variance * (first[0] * (first[0] / noise) + 0.5 * second[1]);
+        Projection::new(own.mean + 0.5 * variance * second[0], spread.max(0.0), 0.0)
+    }
+
+    /// The posterior mean of the weights, averaged over the prior scale.
+    pub(super) fn mean(&self) -> Result<Vec<f64>, Error> {
+        self.turned((0.0, self.around.variance), vec![0.0; self.belief.dim()])
+    }
+
+    /// A draw of the weights; `spread` multiplies the deviation from the mean.
+    pub(in crate::online) fn draw<R: Rng + ?Sized>(&self, spread: f64, rng: &mut R) -> Result<Vec<f64>, Error> {
+        let mut deviation = vec![0.0; self.belief.dim()];
+        self.belief.draw_deviation(&mut deviation, rng)?;
+        deviation.iter_mut().for_each(|value| *value *= spread);
+        let step = self.drawn(rng);
+        self.turned((step, step * step), deviation)
+    }
+
+    /// One joint draw of `xᵀθ` for many rows.
+    pub(super) fn draw_scores<R: Rng + ?Sized>(
+        &self,
+        rows: &[Row<'_>],
+        spread: f64,
+        rng: &mut R,
+    ) -> Result<Vec<f64>, Error> {
+        let step = self.drawn(rng);
+        if step == 0.0 {
+            return Ok(self.belief.scores(rows)?.spread(spread, rng));
+        }
+        // What a draw does to the deviation is done to the rows, by the transposed products.
+        let (first, second, mean) = (step - step * step, step * step, self.belief.mean());
+        let (mut memory, mut product) = (Vec::new(), AnyStep::default());
+        let (mut turned, mut shifts) = (Vec::with_capacity(rows.len()), Vec::with_capacity(rows.len()));
+        for row in rows {
+            self.belief.project(*row, 1.0, &mut product)?;
+            let once = self.weighed(product.gain());
+            self.belief.project(Row::Dense(&once), 1.0, &mut product)?;
+            let twice = self.weighed(product.gain());
+            let own = row.written_out(mean.len(), &mut memory).iter().zip(&once).zip(&twice);
+            turned.push(own.map(|((x, z), w)| x + first * z + 1.5 * second * w).collect::<Vec<f64>>());
+            shifts.push(first * dot(&once, mean) + 2.5 * second * dot(&twice, mean));
+        }
+        let turned: Vec<Row<'_>> = turned.iter().map(|row| Row::Dense(row)).collect();
+        let mut drawn = self.belief.scores(&turned)?.spread(spread, rng);
+        drawn.iter_mut().zip(shifts).for_each(|(drawn, shift)| *drawn += shift);
+        Ok(drawn)
+    }
+
+    /// `δ`.
+    fn drawn<R: Rng + ?Sized>(&self, rng: &mut R) -> f64 {
+        if self.around.variance == 0.0 {
+            return 0.0;
+        }
+        let z: f64 = StandardNormal.sample(rng);
+        self.around.variance.sqrt() * z
+    }
+
+    /// `Λv`.
+    fn weighed(&self, v: &[f64]) -> Vec<f64> {
+        let least = (self.prior_scale * self.prior_scale).recip();
+        v.iter().enumerate().map(|(j, v)| if j < self.around.scaled { least * v } else { 0.0 }).collect()
+    }
+
+    /// The weights at a deviation from the mean and another scale, from `δ` and `δ²`.
+    fn turned(&self, (step, square): (f64, f64), mut deviation: Vec<f64>) -> Result<Vec<f64>, Error> {
+        let mean = self.belief.mean();
+        if square == 0.0 {
+            deviation.iter_mut().zip(mean).for_each(|(own, mean)| *own += mean);
+            return Ok(deviation);
+        }
+        let mut product = AnyStep::default();
+        let mut through = |v: &[f64]| -> Result<Vec<f64>, Error> {
+            self.belief.project(Row::Dense(&self.weighed(v)), 1.0, &mut product)?;
+            Ok(product.gain().to_vec())
+        };
+        let (of_mean, of_deviation) = (through(mean)?, through(&deviation)?);
+        let both: Vec<f64> = of_mean.iter().zip(&of_deviation).map(|(mean, own)| 4.0 * mean + 1.5 * own).collect();
+        let twice = through(&both)?;
+        for (j, own) in deviation.iter_mut().enumerate() {
+            *own += mean[j] + (step - square) * (2.0 * of_mean[j] + of_deviation[j]) + square * twice[j];
+        }
+        Ok(deviation)
+    }
+}
