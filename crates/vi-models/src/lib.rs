@@ -47,7 +47,6 @@
 //! | classes, counts, trials; offsets, exposures, weights | [`likelihood`], [`vi_core::PerRow`] |
 //! | more than two classes | [`softmax`] |
 //! | predict probabilities, numbers, intervals | [`predict`] |
-//! | score a filter on a stream, one step ahead | [`prequential`] |
 //! | score predictions | [`metrics`] |
 //!
 //! | symbol | name in code | shape | source |
@@ -75,7 +74,6 @@ mod marginal;
 pub mod metrics;
 pub mod online;
 pub mod predict;
-pub mod prequential;
 pub mod softmax;
 mod student;
 mod units;

@@ -83,7 +83,7 @@ impl BlockRecursion {
                 .and_then(|site| site.check(projection.variance).map(|()| site))
                 .map_err(|e| e.at_row(t))?;
             self.note_cancellation(rounding, projection.variance / (1.0 + found.curvature * projection.variance));
-            self.steps.push(StepInfo::whole(projection, found));
+            self.steps.push(StepInfo { projection, site: found });
             let (gain, shrinkage) = (found.gain(projection.variance), found.shrinkage(projection.variance));
             self.gains[t] = gain;
             self.shrinkages[t] = shrinkage;

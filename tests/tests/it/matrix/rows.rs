@@ -13,14 +13,13 @@ use vi_core::nonlinear::{self, Categorical, LinearMap, NonlinearModel, Nonlinear
 use vi_core::refine::{self, RefineSettings};
 use vi_core::{
     BernoulliLogit, Checkpoint, DenseGaussian, DiagonalGaussian, GaussianBelief, GaussianLikelihood, GlmPosterior,
-    Implicit, Learner, LowRankGaussian, LowRankSettings, Mixture8, Row, SquareRootGaussian, Upkeep, filter, kalman,
+    Implicit, LowRankGaussian, LowRankSettings, Mixture8, Row, SquareRootGaussian, Upkeep, filter, kalman,
 };
 use vi_linalg::faer::{Mat, MatRef, Par};
 use vi_models::laplace::{self, LaplaceSettings};
 use vi_models::linear;
 use vi_models::online::family::Logit;
 use vi_models::online::{Model, Observation, OnlineGlm, OnlineLogistic, OnlineSettings, Rows};
-use vi_models::prequential;
 use vi_models::softmax::{Softmax, SoftmaxRows, SoftmaxScratch};
 use vi_models::vb::{VbLinear, VbLinearSettings, VbLogit, VbLogitSettings, VbSparse, VbSparseSettings};
 use vi_revrand::basis::{Basis, Linear};
@@ -270,12 +269,6 @@ fn models(entries: &mut Entries) {
     let logit = BernoulliLogit(Mixture8);
     entries.ask("laplace::fit", Takes::Rows, (&prior, 2.0), bytes, |prior, input| {
         laplace::fit(prior, input.x(), &input.y, &logit, &LaplaceSettings::default())
-    });
-    entries.ask("prequential::run", Takes::Rows, (&prior, 2.0), bytes, |belief, input| {
-        let mut learner = Learner::new(belief.clone(), LOGIT, logit);
-        let answer = prequential::run(&mut learner, input.x(), &input.y);
-        *belief = learner.belief;
-        answer
     });
     entries.ask("linear::fit", Takes::RowsOfNumbers, (&prior, 0.0), bytes, |prior, input| {
         linear::fit(prior, input.x(), &input.y, GaussianLikelihood::new(0.5).unwrap())
