@@ -104,10 +104,12 @@ fn of(text: &str, is_test: bool) -> Counts {
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
         let words = line.trim_start();
-        if words.starts_with("///") || words.starts_with("//!") {
-            counts.docs += 1;
-        } else if words.is_empty() || words.starts_with("//") {
+        let docs = words.starts_with("///") || words.starts_with("//!");
+        if words.is_empty() || (words.starts_with("//") && !docs) {
             continue;
+        }
+        if docs {
+            counts.docs += 1;
         } else if is_test || closes.is_some() {
             counts.tests += 1;
             closes = closes.filter(|end| end != line);

@@ -49,6 +49,8 @@
 //! | predict probabilities, numbers, intervals | [`predict`] |
 //! | score predictions | [`metrics`] |
 //!
+//! The product: [`online`], the fits of [`vb`] from plain slices, [`laplace`], [`linear`]. The papers': in [`vb`] the functions of Drugowitsch's note.
+//!
 //! | symbol | name in code | shape | source |
 //! |---|---|---|---|
 //! | `θ` | weights | `d` | |

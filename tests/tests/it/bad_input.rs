@@ -4,7 +4,7 @@ use crate::common::{Stream, bits, logistic_rules, stream};
 use proptest::prelude::*;
 use vi_core::block::{self, BlockScratch, BlockSettings};
 use vi_core::{
-    BernoulliLogit, DenseGaussian, Error, Exact, GaussianLikelihood, GlmPosterior, Mixture8, filter, kalman,
+    BernoulliLogit, DenseGaussian, Error, Exact, GaussianLikelihood, GlmPosterior, Mixture8, filter, papers::kalman,
 };
 use vi_linalg::faer::{Mat, MatRef, Par};
 use vi_models::laplace::{self, LaplaceSettings};

@@ -1,6 +1,6 @@
 //! Forgetting against closed forms, and as identities at the ends of its settings.
 
-use vi_core::theorems::NaturalParameters;
+use vi_core::NaturalParameters;
 use vi_core::{Belief, DenseGaussian, Error, Explicit, Forget, Forgetting, GaussianLikelihood, filter};
 use vi_linalg::faer::mat;
 

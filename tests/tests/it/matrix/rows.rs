@@ -13,7 +13,7 @@ use vi_core::nonlinear::{self, Categorical, LinearMap, NonlinearModel, Nonlinear
 use vi_core::refine::{self, RefineSettings};
 use vi_core::{
     BernoulliLogit, Checkpoint, DenseGaussian, DiagonalGaussian, GaussianBelief, GaussianLikelihood, GlmPosterior,
-    Implicit, LowRankGaussian, LowRankSettings, Mixture8, Row, SquareRootGaussian, Upkeep, filter, kalman,
+    Implicit, LowRankGaussian, LowRankSettings, Mixture8, Row, SquareRootGaussian, Upkeep, filter, papers::kalman,
 };
 use vi_linalg::faer::{Mat, MatRef, Par};
 use vi_models::laplace::{self, LaplaceSettings};
@@ -21,7 +21,7 @@ use vi_models::linear;
 use vi_models::online::family::Logit;
 use vi_models::online::{Model, Observation, OnlineGlm, OnlineLogistic, OnlineSettings, Rows};
 use vi_models::softmax::{Softmax, SoftmaxRows, SoftmaxScratch};
-use vi_models::vb::{VbLinear, VbLinearSettings, VbLogit, VbLogitSettings, VbSparse, VbSparseSettings};
+use vi_models::vb::{VbLinear, VbLinearSettings, VbLogit, VbLogitSettings};
 use vi_revrand::basis::{Basis, Linear};
 use vi_revrand::likelihood::{Bernoulli, Poisson, Rate};
 use vi_revrand::slm::{Hyperparameters, Slm};
@@ -285,9 +285,6 @@ fn models(entries: &mut Entries) {
     });
     entries.ask("VbLinear::fit", Takes::RowsOfNumbers, (&(), 0.0), nothing, |(), input| {
         VbLinear::fit(&input.x, 2, &input.y, &VbLinearSettings::default()).map(drop)
-    });
-    entries.ask("VbSparse::fit", Takes::RowsOfNumbers, (&(), 0.0), nothing, |(), input| {
-        VbSparse::fit(&input.x, 2, &input.y, &VbSparseSettings::default()).map(drop)
     });
     entries.ask("VbLogit::fit", Takes::Rows, (&(), 2.0), nothing, |(), input| {
         VbLogit::fit(&input.x, 2, &input.y, &VbLogitSettings::default()).map(drop)
