@@ -1,6 +1,7 @@
 //! What may be typed after `cargo xtask`.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use crate::fuzz::Plan;
 use crate::python::Goal;
@@ -39,6 +40,7 @@ The tasks of this project. Usage: cargo xtask COMMAND
   data [NAME]...                      fetch larger real data sets into target/data as CSV, those there
                                       already left alone, checksums compared, what cannot be had skipped
                                       and named (needs Python 3.11 or later, and a network)
+  count [DIR]                         lines and public items of each crate, of this project or of a copy in DIR
   help                                show this text
 
 Examples:
@@ -76,6 +78,8 @@ pub(crate) enum Command {
     Duckdb { test: bool },
     /// Fetch data sets; the arguments are names, none for all.
     Data(Vec<OsString>),
+    /// Count lines and public items, of the copy in a folder if one is named.
+    Count(Option<PathBuf>),
 }
 
 /// Parses the arguments after the program's name; the error is a message for the user.
@@ -131,6 +135,11 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
             }
             Ok(Command::Data(rest))
         }
+        "count" => match rest.as_slice() {
+            [] => Ok(Command::Count(None)),
+            [folder] if !texts[0].starts_with('-') => Ok(Command::Count(Some(folder.into()))),
+            _ => Err(format!("`count` takes one folder, not `{}`", texts.join(" "))),
+        },
         unknown => Err(format!("there is no command `{unknown}`")),
     }
 }
@@ -162,6 +171,7 @@ mod tests {
             "duckdb",
             "docs",
             "data",
+            "count",
             "help",
         ] {
             assert!(parsed(name).is_ok(), "{name}");
@@ -188,6 +198,10 @@ mod tests {
         assert_eq!(parsed("soak --minutes 2"), Ok(Command::Soak(words("--minutes 2"))));
         assert_eq!(parsed("fuzz csv"), Plan::parse(&words("csv")).map(Command::Fuzz));
         assert_eq!((parsed("packages"), parsed("docs")), (Ok(Command::Packages), Ok(Command::Docs)));
+        assert_eq!(
+            (parsed("count"), parsed("count a")),
+            (Ok(Command::Count(None)), Ok(Command::Count(Some("a".into()))))
+        );
         assert_eq!(parsed("data digits"), Ok(Command::Data(words("digits"))));
     }
 
@@ -209,6 +223,7 @@ mod tests {
         assert!(parsed("sql --test --python").unwrap_err().contains("`--test --python`"));
         assert!(parsed("duckdb --quick").unwrap_err().contains("`--quick`"));
         assert!(parsed("docs --open").unwrap_err().contains("`--open`"));
+        assert!(parsed("count a b").unwrap_err().contains("`a b`"));
         assert!(parsed("data --all").unwrap_err().contains("`--all`"));
     }
 }

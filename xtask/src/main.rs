@@ -2,6 +2,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is a command-line program")]
 
 mod command;
+mod count;
 mod data;
 mod docs;
 mod duckdb;
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         Ok(Command::Python(goal)) => python::run(goal),
         Ok(Command::Sql(goal)) => sql::run(goal),
         Ok(Command::Duckdb { test }) => duckdb::run(test),
+        Ok(Command::Count(folder)) => count::run(folder.as_deref()),
         Ok(Command::Data(names)) => data::run(&names),
         Err(message) => {
             eprintln!("xtask: {message}\nTry `cargo xtask help`.");

@@ -38,10 +38,11 @@
 //! * [`Boost`] grows a mixture `q` from a start distribution of yours so that `KL(q‖p)` falls: each step adds one Gaussian where mass is missing.
 //!   It is what the paper's Algorithm 2 does, made so that it does not get stuck.
 //! * [`gaussian::fit`] is the best single Gaussian, whatever the scales and correlations.
-//! * [`printed`]: the algorithms of Guo et al. as printed, to be compared with.
 //! * [`GaussianMixture::beliefs`]: the way back to a front-door model of `vi-models`, whose `posterior()` is a target and whose `mixture` answers from
 //!   what was found.
 //! * [`transform`]: constrained parameters; [`divergence`]: how far a mixture is from its target, with errors.
+//!
+//! All of it is the product but [`papers`], the algorithms of Guo et al. as printed, to be compared with, and the targets of their figures in [`target`].
 //!
 //! | symbol | name in code | shape | source |
 //! |---|---|---|---|
@@ -51,7 +52,7 @@
 //! | `h_t = N(μ,Σ)` | [`Component`] | `d`, `d × d` | BVI §3 |
 //! | `α_t` | [`Info::alpha`] | scalar | BVI (2) |
 //! | `D̃(q) = E_q[log(q/f)]` | [`Info::objective`] | nats | BVI (4) |
-//! | `n`, `b`, `ε` | [`printed::PrintedSettings`] | scalars | BVI Alg. 1 |
+//! | `n`, `b`, `ε` | [`papers::PrintedSettings`] | scalars | BVI Alg. 1 |
 //! | `q_1` of the paper | `start`, a distribution kept apart from `q` | | BVI §3 |
 //!
 //! A step costs a few searches, each of some tens of evaluations of the target with its gradient at all points, and `O(n·K·d²)`
@@ -74,8 +75,8 @@ mod mixture;
 mod modes;
 mod objective;
 mod optimise;
+pub mod papers;
 pub mod points;
-pub mod printed;
 mod seeds;
 mod simplex;
 pub mod target;

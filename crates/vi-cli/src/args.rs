@@ -140,7 +140,7 @@ pub(crate) struct Fit {
     pub(crate) ard: bool,
     /// Read the file again after the pass, at most N times for each prior scale, until the posterior is the best Gaussian. Memory does not grow with the
     /// rows. For counts and classes; for numeric targets one pass is already exact.
-    #[arg(long, visible_alias = "epochs", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) refine: Option<u16>,
     /// Learn the rows only in the order of the file. By default a file with its labels in runs (for example one sorted by its target) is read again and
     /// learned in random order, because one pass in such an order misleads.
@@ -164,9 +164,6 @@ pub(crate) struct Fit {
         "mergeable", "unscaled", "no_sample",
     ])]
     pub(crate) like: Option<PathBuf>,
-    /// Continue the stored model where it stopped in the same file.
-    #[arg(long = "continue", requires = "output")]
-    pub(crate) go_on: bool,
     #[command(flatten)]
     pub(crate) show: Show,
 }
@@ -233,6 +230,9 @@ pub(crate) struct Resume {
     /// Store the model every ROWS rows.
     #[arg(long, value_name = "ROWS")]
     pub(crate) checkpoint: Option<u64>,
+    /// Read the file again after the pass, as by `fit --refine`.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(crate) refine: Option<u16>,
     #[command(flatten)]
     pub(crate) show: Show,
 }

@@ -88,7 +88,7 @@ fn passes_after_the_first_find_what_does_not_depend_on_the_order() {
     fit("back", "");
     let before = apart();
     let text = fit("forth", "--refine 30");
-    fit("back", "--epochs 30");
+    fit("back", "--refine 30");
     // A step of 1e-4 standard deviations was left at either end.
     assert!(apart() < 1e-3 && before > 1e-2, "{} of {before}", apart());
     assert!(text.contains("refined       by ") && text.contains("; converged"), "{text}");

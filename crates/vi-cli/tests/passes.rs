@@ -42,7 +42,7 @@ fn an_interrupted_pass_goes_on_with_the_same_bits() {
     fs::write(folder.join("data.csv"), part).unwrap();
     told(&folder, "fit data.csv -t sold -o stopped.rvi --sniff 500 --checkpoint 100");
     fs::write(folder.join("data.csv"), &whole).unwrap();
-    told(&folder, "fit data.csv -t sold -o stopped.rvi --checkpoint 100 --continue");
+    told(&folder, "resume stopped.rvi --checkpoint 100");
     told(&folder, "fit data.csv -t sold -o straight.rvi --sniff 500");
     let bytes = |name: &str| fs::read(folder.join(name)).unwrap();
     assert!(bytes("stopped.rvi") == bytes("straight.rvi"));
@@ -280,4 +280,12 @@ fn classes_are_refined_over_a_file() {
     let card = json(&told(&folder, "fit rows.csv -t y --refine 20 --json"));
     let refined = &card["refined"];
     assert!(refined["converged"] == true && refined["gained"].as_f64().unwrap() > 0.0, "{refined}");
+
+    // A pass that was learned first is refined to the same bits.
+    told(&folder, "fit rows.csv -t y -o whole.rvi --refine 20");
+    told(&folder, "fit rows.csv -t y -o later.rvi");
+    let pass = fs::read(folder.join("later.rvi")).unwrap();
+    told(&folder, "resume later.rvi --refine 20");
+    let [whole, later] = ["whole.rvi", "later.rvi"].map(|name| fs::read(folder.join(name)).unwrap());
+    assert!(later == whole && later != pass);
 }

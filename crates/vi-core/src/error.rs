@@ -224,7 +224,7 @@ impl Error {
 
     /// This error as that of shard `shard`.
     #[must_use]
-    pub fn at_shard(self, shard: usize) -> Self {
+    pub(crate) fn at_shard(self, shard: usize) -> Self {
         Self::Shard { shard, source: Box::new(self) }
     }
 

@@ -10,7 +10,7 @@
 //! | a stream of outer products, for comparison | [`OnlineEm`] (Appendix E) |
 //!
 //! The fixed-point iteration of the likelihood, whose fixed points are EM's, is
-//! [`theorems::likelihood_step`](crate::theorems::likelihood_step).
+//! [`papers::likelihood_step`](crate::papers::likelihood_step).
 //!
 //! | symbol | name in code | shape | source |
 //! |---|---|---|---|

@@ -7,7 +7,7 @@
 //! | [`Forgetting::noise`] | `P ← P + diag(q)` | `θ` walks at random with variance `q` a step |
 //!
 //! The change comes *before* each observation, including the first of a call: time passes, then data arrive. So a stream can be
-//! split into calls anywhere. To choose between them, compare their [evidence](crate::Learner::evidence).
+//! split into calls anywhere. To choose between them, compare their [evidence](crate::filter::run).
 
 mod dense;
 mod diagonal;
@@ -87,8 +87,8 @@ impl<B: Forget> Forgetting<B> {
     /// Fading memory, `P ← P/λ`, `λ ∈ (0, 1]`. Cost `d²/2` a step for a dense belief.
     ///
     /// In directions that no observation visits variances grow as `λ⁻ᵗ`. When one exceeds 10¹⁵⁰, or for a low-rank belief 10¹²
-    /// times that of the prior, fading is held back, which [`apply`](Self::apply) and [`StepInfo::held`](crate::filter::StepInfo)
-    /// report. [`towards`](Self::towards) stays bounded by the prior.
+    /// times that of the prior, fading is held back, which [`apply`](Self::apply) reports. [`towards`](Self::towards) stays bounded
+    /// by the prior.
     ///
     /// # Errors
     /// [`Error::Setting`].
@@ -156,18 +156,8 @@ impl<B: Forget> Forgetting<B> {
         Ok(true)
     }
 
-    /// The factor `λ` of a forgetting that can be part of a step ([`Belief::project`]): 1 for none, `λ` for fading. Returns
-    /// `None` for a forgetting that rewrites the whole belief before the row is seen.
-    pub(crate) fn fade_factor(&self) -> Option<f64> {
-        match &self.0 {
-            _ if self.is_none() => Some(1.0),
-            Strategy::Fading { lambda } => Some(*lambda),
-            _ => None,
-        }
-    }
-
     /// Checks that `q` or the prior fits a belief of dimension `d`.
-    pub(crate) fn check_dim(&self, d: usize) -> Result<(), Error> {
+    fn check_dim(&self, d: usize) -> Result<(), Error> {
         match &self.0 {
             Strategy::Noise { q } => check::length("q", d, q.len()),
             Strategy::Towards { dim, .. } => check::length("prior of the forgetting", d, *dim),

@@ -16,6 +16,9 @@
 //! # Ok::<(), vi_core::Error>(())
 //! ```
 //!
+//! The product: [`filter`] and [`block`] over the beliefs, [`refine`] and [`batch`], [`forgetting`], [`merge`], [`checkpoint`], [`low_rank`] in blocks; the
+//! models of `vi-models` stand on these. The papers': [`papers`] (theorems and matrix forms), [`factor`], [`nonlinear`], [`low_rank::as_printed`].
+//!
 //! | symbol | name in code | shape | source |
 //! |---|---|---|---|
 //! | `θ` | parameter | `d` | |
@@ -38,7 +41,6 @@ pub mod block;
 pub mod check;
 pub mod checkpoint;
 pub mod divergence;
-pub mod ekf;
 mod error;
 pub mod expectation;
 pub mod factor;
@@ -48,14 +50,14 @@ pub mod forgetting;
 mod gaussian;
 pub mod health;
 pub mod implicit;
-pub mod kalman;
-mod learner;
 mod likelihood;
 mod log_density;
 mod logit;
 pub mod low_rank;
 pub mod merge;
+mod natural;
 pub mod nonlinear;
+pub mod papers;
 mod per_row;
 mod posterior;
 pub mod psis;
@@ -68,7 +70,6 @@ mod site;
 mod sites;
 pub mod special;
 mod stop;
-pub mod theorems;
 mod vectors;
 
 pub use belief::{
@@ -83,12 +84,12 @@ pub use fingerprint::Fingerprint;
 pub use forgetting::{Forget, Forgetting};
 pub use gaussian::GaussianLikelihood;
 pub use health::Health;
-pub use learner::{Learner, Scored};
 pub use likelihood::{Expected, GaussianExpectation, Likelihood, Tilted};
 pub use log_density::{LogDensity, by_slabs};
 pub use logit::BernoulliLogit;
 pub use low_rank::{AdaptiveFading, LowRankAnchor, LowRankGaussian, LowRankSettings, LowRankStep, MeanMoves, Upkeep};
 pub use merge::{Mergeable, ShardPosterior};
+pub use natural::NaturalParameters;
 pub use per_row::{Likelihoods, PerRow, SiteRules};
 pub use posterior::GlmPosterior;
 pub use row::Row;

@@ -4,7 +4,7 @@
 
 use vi_core::factor::{self, DiagonalSettings, EmSettings, OnlineEm, OnlineSettings, RecursiveEm, RecursiveSettings};
 use vi_core::nonlinear::{self, Categorical, LinearMap, NonlinearModel, NonlinearSettings};
-use vi_core::theorems::likelihood_step;
+use vi_core::papers::likelihood_step;
 use vi_core::{Forgetting, LowRankGaussian, LowRankSettings, SquareRootGaussian};
 use vi_linalg::faer::{Mat, Par, disable_global_parallelism};
 use vi_linalg::{Cholesky, DenseSymmetric, LowRank, low_rank};

@@ -47,8 +47,9 @@
 //! | classes, counts, trials; offsets, exposures, weights | [`likelihood`], [`vi_core::PerRow`] |
 //! | more than two classes | [`softmax`] |
 //! | predict probabilities, numbers, intervals | [`predict`] |
-//! | score a filter on a stream, one step ahead | [`prequential`] |
 //! | score predictions | [`metrics`] |
+//!
+//! The product: [`online`], the fits of [`vb`] from plain slices, [`laplace`], [`linear`]. The papers': in [`vb`] the functions of Drugowitsch's note.
 //!
 //! | symbol | name in code | shape | source |
 //! |---|---|---|---|
@@ -75,7 +76,6 @@ mod marginal;
 pub mod metrics;
 pub mod online;
 pub mod predict;
-pub mod prequential;
 pub mod softmax;
 mod student;
 mod units;

@@ -16,8 +16,6 @@
 //! | the Gaussian density given to what happened, in nats | [`mll`]; [`msll`], against a Gaussian fitted to the training targets | least |
 //! | agreement with the line of 45° | [`lins_concordance`] | `[−1, 1]`, 1 |
 //! | whether a Gaussian posterior covers the true one | [`gaussian_psis`], [`psis`] | `k̂` below ½ |
-//!
-//! [`prequential`](crate::prequential) collects what all of them need while a stream is learned.
 
 mod calibration;
 mod coverage;

@@ -18,7 +18,8 @@
 //! # Ok::<(), vi_revrand::RevrandError>(())
 //! ```
 //!
-//! [`slm`] is the linear model, learned from its marginal likelihood; [`glm`] takes other likelihoods; [`basis`] holds the features.
+//! [`slm`] is the linear model, learned from its marginal likelihood; [`glm`] takes other likelihoods; [`basis`] holds the features. The product is
+//! [`basis`], whose features every model of the front door takes as inputs, and [`slm`]; [`glm`] and [`sgd`] are the report's.
 //!
 //! | symbol | name in code | shape | source |
 //! |---|---|---|---|

@@ -18,8 +18,8 @@ pub use one_pass::OnePass;
 pub use pass::{At, PassSums};
 
 use serde::{Deserialize, Serialize};
+use vi_core::NaturalParameters;
 use vi_core::batch::InformationGaussian;
-use vi_core::theorems::NaturalParameters;
 use vi_core::{Belief, DenseGaussian, Error, check};
 use vi_linalg::Cholesky;
 use vi_linalg::faer::Mat;
@@ -66,7 +66,7 @@ impl GlmPrior {
 
     /// Whether the model has an intercept.
     #[must_use]
-    pub fn has_intercept(&self) -> bool {
+    pub(crate) fn has_intercept(&self) -> bool {
         self.intercept > 0.0
     }
 

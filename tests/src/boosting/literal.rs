@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
-use vi_boost::printed::{Printed, PrintedSettings};
+use vi_boost::papers::{Printed, PrintedSettings};
 use vi_boost::{Component, GaussianMixture, LogDensity};
 
 use crate::CaseError;

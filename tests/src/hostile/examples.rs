@@ -13,7 +13,7 @@ use vi_core::{
 };
 use vi_linalg::faer::{Mat, Par};
 use vi_models::online::{BeliefKind, Model, Observation, OnlineSettings, PriorScale, Row, Standardise, Start};
-use vi_models::vb::{VbLinear, VbLinearSettings, VbLogit, VbLogitSettings, VbSparse, VbSparseSettings};
+use vi_models::vb::{VbLinear, VbLinearSettings, VbLogit, VbLogitSettings};
 use vi_revrand::basis::{Kernel, LengthScale, Linear, RandomFourier};
 use vi_revrand::glm::{Glm, GlmSettings, Rows};
 use vi_revrand::likelihood::{Bernoulli, Poisson, Rate};
@@ -133,7 +133,6 @@ pub fn fits() -> Result<Vec<(&'static str, AnyFit)>, Failure> {
     labels.fit(Rows::new(rows.as_ref(), &classes), rng)?;
     Ok(vec![
         ("vb-linear", AnyFit::VbLinear(VbLinear::fit(&x, 2, &numbers, &VbLinearSettings::default())?)),
-        ("vb-sparse", AnyFit::VbSparse(VbSparse::fit(&x, 2, &numbers, &VbSparseSettings::default())?)),
         ("vb-logit", AnyFit::VbLogit(VbLogit::fit(&x, 2, &classes, &VbLogitSettings::default())?)),
         ("slm", AnyFit::Slm(Box::new(Slm::new(sum, hyper, rows.as_ref(), &numbers, Par::Seq)?))),
         ("glm-counts", AnyFit::GlmCounts(Box::new(counts))),

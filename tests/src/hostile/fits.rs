@@ -2,7 +2,7 @@
 
 use serde::de::DeserializeOwned;
 use vi_linalg::faer::{MatRef, Par};
-use vi_models::vb::{VbLinear, VbLogit, VbSparse};
+use vi_models::vb::{VbLinear, VbLogit};
 use vi_revrand::basis::Linear;
 use vi_revrand::likelihood::{Bernoulli, Poisson};
 use vi_revrand::{Glm, Slm};
@@ -14,8 +14,6 @@ use super::examples::Failure;
 pub enum AnyFit {
     /// Linear regression.
     VbLinear(VbLinear),
-    /// Linear regression with few weights.
-    VbSparse(VbSparse),
     /// Logistic regression.
     VbLogit(VbLogit),
     /// A linear model of random features.
@@ -31,7 +29,6 @@ macro_rules! each {
     ($any:expr, $fit:ident => $do:expr) => {
         match $any {
             AnyFit::VbLinear($fit) => $do,
-            AnyFit::VbSparse($fit) => $do,
             AnyFit::VbLogit($fit) => $do,
             AnyFit::Slm($fit) => $do,
             AnyFit::GlmCounts($fit) => $do,
@@ -42,18 +39,17 @@ macro_rules! each {
 
 impl AnyFit {
     /// How many kinds there are.
-    pub const KINDS: usize = 6;
+    pub const KINDS: usize = 5;
 
     /// The kind's number.
     #[must_use]
     pub fn kind(&self) -> usize {
         match self {
             Self::VbLinear(_) => 0,
-            Self::VbSparse(_) => 1,
-            Self::VbLogit(_) => 2,
-            Self::Slm(_) => 3,
-            Self::GlmCounts(_) => 4,
-            Self::GlmClasses(_) => 5,
+            Self::VbLogit(_) => 1,
+            Self::Slm(_) => 2,
+            Self::GlmCounts(_) => 3,
+            Self::GlmClasses(_) => 4,
         }
     }
 
@@ -75,10 +71,9 @@ impl AnyFit {
         }
         Ok(match kind {
             0 => Self::VbLinear(serde_json::from_str(text)?),
-            1 => Self::VbSparse(serde_json::from_str(text)?),
-            2 => Self::VbLogit(serde_json::from_str(text)?),
-            3 => Self::Slm(boxed(text)?),
-            4 => Self::GlmCounts(boxed(text)?),
+            1 => Self::VbLogit(serde_json::from_str(text)?),
+            2 => Self::Slm(boxed(text)?),
+            3 => Self::GlmCounts(boxed(text)?),
             _ => Self::GlmClasses(boxed(text)?),
         })
     }
@@ -91,7 +86,6 @@ impl AnyFit {
         let x = MatRef::from_row_major_slice(row, 1, row.len());
         Ok(match self {
             Self::VbLinear(fit) => fit.predict(row)?.iter().map(|seen| seen.mean).collect(),
-            Self::VbSparse(fit) => fit.predict(row)?.iter().map(|seen| seen.mean).collect(),
             Self::VbLogit(fit) => fit.predict(row)?.iter().map(|seen| seen.probability).collect(),
             Self::Slm(fit) => fit.predict(x, Par::Seq)?.iter().map(|seen| seen.mean).collect(),
             Self::GlmCounts(fit) => fit.predict(x, None, Par::Seq)?.means(Par::Seq)?,

@@ -1,6 +1,6 @@
 //! Linear regression with known noise: exact posteriors, evidence, vector observations (R-VGA §4.1, Theorem 2).
 
-use vi_core::{Belief, DenseGaussian, GaussianExpectation, GaussianLikelihood, Kalman, filter, kalman};
+use vi_core::{Belief, DenseGaussian, GaussianExpectation, GaussianLikelihood, Kalman, filter, papers::kalman};
 use vi_linalg::faer::{Mat, Par};
 use vi_models::linear;
 

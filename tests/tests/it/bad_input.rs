@@ -4,11 +4,11 @@ use crate::common::{Stream, bits, logistic_rules, stream};
 use proptest::prelude::*;
 use vi_core::block::{self, BlockScratch, BlockSettings};
 use vi_core::{
-    BernoulliLogit, DenseGaussian, Error, Exact, GaussianLikelihood, GlmPosterior, Learner, Mixture8, filter, kalman,
+    BernoulliLogit, DenseGaussian, Error, Exact, GaussianLikelihood, GlmPosterior, Mixture8, filter, papers::kalman,
 };
 use vi_linalg::faer::{Mat, MatRef, Par};
 use vi_models::laplace::{self, LaplaceSettings};
-use vi_models::{ModelError, linear, prequential};
+use vi_models::{ModelError, linear};
 
 fn config() -> ProptestConfig {
     ProptestConfig {
@@ -46,10 +46,6 @@ fn answers(stream: &Stream, x: MatRef<'_, f64>, labels: &[f64], targets: &[f64])
         let mut scratch = BlockScratch::new(&belief, BlockSettings::new(5).unwrap());
         let answer = block::run(&mut belief, &rule, x, labels, &mut scratch, Par::Seq, |_, _, _| {});
         keep(format!("block::run, {name}"), &belief, answer.map(drop));
-
-        let mut learner = Learner::new(seen.clone(), &rule, BernoulliLogit(Mixture8));
-        let answer = prequential::run(&mut learner, x, labels);
-        keep(format!("prequential::run, {name}"), &learner.belief, answer.map(drop).map_err(core));
     }
     let answer = laplace::fit(&seen, x, labels, &BernoulliLogit(Mixture8), &LaplaceSettings::default());
     keep("laplace::fit".to_owned(), &seen, answer.map(drop).map_err(core));

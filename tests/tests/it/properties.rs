@@ -4,7 +4,7 @@ use crate::common::{bits, condition, distance, linear_rules, logistic_rules, str
 use proptest::prelude::*;
 use vi_core::{
     Belief, BernoulliLogit, DenseGaussian, GaussianLikelihood, MirrorProxPrinted, Mixture8, SiteRule, SkipCovariance,
-    filter, kalman,
+    filter, papers::kalman,
 };
 use vi_linalg::faer::{Mat, MatRef, Par};
 use vi_linalg::kernels::quadratic_form;

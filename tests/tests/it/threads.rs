@@ -4,17 +4,19 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use vi_boost::target::Cauchy;
 use vi_boost::{Boost, Component, GaussianMixture};
+use vi_core::NaturalParameters;
 use vi_core::batch::{self, BatchSettings, InformationGaussian, Statistics};
 use vi_core::block::{self, BlockBelief, BlockScratch, BlockSettings};
 use vi_core::factor::{self, DiagonalSettings, EmSettings, OnlineEm, RecursiveEm, RecursiveSettings, SecondMoments};
 use vi_core::nonlinear::{self, Categorical, LinearMap, NonlinearModel, NonlinearSettings};
+use vi_core::papers::{NaturalGradient, OnlineNewton};
+use vi_core::papers::{likelihood_factor, likelihood_step};
 use vi_core::refine::{self, RefineSettings, Refinement};
-use vi_core::theorems::{NaturalGradient, NaturalParameters, OnlineNewton};
-use vi_core::theorems::{likelihood_factor, likelihood_step};
 use vi_core::{
     AdaptiveFading, Belief, BernoulliLogit, DenseGaussian, DiagonalGaussian, Explicit, Forgetting, GaussianBelief,
     GaussianLikelihood, GlmPosterior, Implicit, LowRankGaussian, LowRankSettings, Mixture8, PerRow, ShardPosterior,
-    Sites, SquareRootGaussian, Weighted, ekf, filter, kalman,
+    Sites, SquareRootGaussian, Weighted, filter,
+    papers::{ekf, kalman},
 };
 use vi_data::Dataset;
 use vi_linalg::faer::{Mat, MatMut, MatRef, Par};
@@ -23,9 +25,7 @@ use vi_models::linear::NoisePrecision;
 use vi_models::online::family::{Counts, Logit, Probit, SpreadCounts, Trials};
 use vi_models::online::{OnlineGlm, OnlineLinear, OnlineLogistic, OnlineSoftmax};
 use vi_models::softmax::{Softmax, SoftmaxFit, SoftmaxRefineSettings, SoftmaxRows, SoftmaxScratch};
-use vi_models::vb::{
-    self, LinearFit, LinearPrior, LogitBound, LogitFit, LogitPrior, SparseFit, VbLinear, VbLogit, VbSettings, VbSparse,
-};
+use vi_models::vb::{self, LinearFit, LinearPrior, LogitBound, LogitFit, LogitPrior, VbLinear, VbLogit, VbSettings};
 use vi_revrand::basis::{Basis, Kernel, LengthScale, Linear, RandomFourier};
 use vi_revrand::glm::GlmScratch;
 use vi_revrand::likelihood::{Gaussian, Poisson, Rate};
@@ -47,7 +47,7 @@ fn every_state_can_be_sent_and_shared() {
     shared::<NoisePrecision>();
     shared::<(OnlineLogistic, OnlineLinear, OnlineSoftmax, OnlineGlm<Logit>, OnlineGlm<Probit>, OnlineGlm<Trials>)>();
     shared::<(OnlineGlm<Counts>, OnlineGlm<SpreadCounts>, vi_models::ModelError, vi_models::Marginal)>();
-    shared::<(VbLinear, VbSparse, VbLogit, LinearFit, SparseFit, LogitFit)>();
+    shared::<(VbLinear, VbLogit, LinearFit, LogitFit)>();
     shared::<(Softmax, SoftmaxFit, SoftmaxScratch)>();
     shared::<(GaussianMixture, Component, Boost<'_, Cauchy>, vi_boost::BoostError)>();
     shared::<(Slm, Glm<Linear, Poisson>, GlmScratch, Descent, UpdaterState, vi_revrand::RevrandError)>();
@@ -242,7 +242,7 @@ fn two_threads_filter_vectors_and_find_factors_as_one_does() {
 
     let x = rows(50, d);
     let start = LowRank::new(x.as_ref().transpose().subcols(0, 3), &vec![1.0; d]).unwrap();
-    same("factor::run, step, loss, theorems::likelihood_step", |par| {
+    same("factor::run, step, loss, papers::likelihood_step", |par| {
         let moments = SecondMoments::new(x.as_ref()).unwrap();
         let [mut em, mut one, mut likelihood] = [start.clone(), start.clone(), start.clone()];
         let settings = EmSettings { max_iterations: 5, ..EmSettings::default() };
@@ -307,12 +307,11 @@ fn two_threads_fit_models_as_one_does() {
     let labels = classes(200);
     // Twenty iterations of factorisations of a condition of about 1e4.
     let tolerance = 20.0 * 1e4 * f64::EPSILON;
-    near("vb::linear, linear_ard, linear_sparse", tolerance, |par| {
+    near("vb::linear, linear_ard", tolerance, |par| {
         let prior = LinearPrior::default();
         let one = vb::linear(tall, &numbers_of, prior, &stop, par).unwrap();
         let each = vb::linear_ard(tall, &numbers_of, prior, &stop, par).unwrap();
-        let few = vb::linear_sparse(tall, &numbers_of, prior, &stop, par).unwrap();
-        [numbers(one.weights().mean()), numbers(each.weights().mean()), numbers(few.weights().mean())].concat()
+        [numbers(one.weights().mean()), numbers(each.weights().mean())].concat()
     });
     near("vb::logit, logit_ard", tolerance, |par| {
         let (prior, bound) = (LogitPrior::default(), LogitBound::default());

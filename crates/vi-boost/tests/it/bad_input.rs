@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use vi_boost::gaussian::{self, GaussianSettings};
-use vi_boost::printed::{Printed, PrintedSettings};
+use vi_boost::papers::{Printed, PrintedSettings};
 use vi_boost::{Boost, BoostError, BoostSettings, Component, Family, GaussianMixture, Info, LogDensity, Refit, Stop};
 use vi_core::Error;
 use vi_linalg::faer::Mat;

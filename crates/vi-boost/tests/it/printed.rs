@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use vi_boost::printed::{ComponentRule, Printed, PrintedSettings, WeightRule};
+use vi_boost::papers::{ComponentRule, Printed, PrintedSettings, WeightRule};
 use vi_boost::target::Cauchy;
 use vi_boost::{BoostError, Component, GaussianMixture, LogDensity, divergence};
 

@@ -26,9 +26,7 @@ pub(super) fn fit(args: &Fit) -> Result<(), CliError> {
                 tell::warn(&format!("{error}; learning the file again with the square root of the precision"));
                 belief = Some(BeliefKind::SquareRoot);
             }
-            Err(error)
-                if again && !args.go_on && args.classes.is_empty() && values.is_empty() && error.is_of_classes() =>
-            {
+            Err(error) if again && args.classes.is_empty() && values.is_empty() && error.is_of_classes() => {
                 values = values_of_target(args)?;
                 if !error.is_shown_by(&values) {
                     return Err(error);
@@ -44,31 +42,17 @@ pub(super) fn fit(args: &Fit) -> Result<(), CliError> {
 /// rows.
 fn fit_with(args: &Fit, belief: Option<BeliefKind>, values: &[String]) -> Result<(), CliError> {
     let begun = Instant::now();
-    let (stored, held) = match &args.output {
-        Some(path) if args.go_on && path.exists() => {
-            let (document, held) = Document::hold(path)?;
-            (Some(document), Some(held))
-        }
-        _ => (None, None),
-    };
     let mut source = Source::open(&args.input)?;
-    let goes_on = stored.is_some();
-    let (document, first) = if let Some(document) = stored {
-        pass_over(&document, &mut source)?;
-        (document, Vec::new())
-    } else {
-        let (mut document, first) = match &args.like {
-            Some(path) => (like(path)?, Vec::new()),
-            None => begin(args, belief, values, &mut source)?,
-        };
-        document.passes.push(Pass::new(&args.input));
-        (document, first)
+    let (mut document, first) = match &args.like {
+        Some(path) => (like(path)?, Vec::new()),
+        None => begin(args, belief, values, &mut source)?,
     };
+    document.passes.push(Pass::new(&args.input));
     if let Some(passes) = args.refine {
         refine::check(passes, &args.input, &document)?;
     }
-    let after = After { input: &args.input, reorder: !args.keep_order && !goes_on, refine: args.refine };
-    let store = Store { path: args.output.as_deref(), held, every: args.checkpoint, after: Some(after) };
+    let after = After { input: &args.input, reorder: !args.keep_order, refine: args.refine };
+    let store = Store { path: args.output.as_deref(), held: None, every: args.checkpoint, after: Some(after) };
     whole_pass(document, source, first, store, begun, &args.show)
 }
 
@@ -85,11 +69,11 @@ pub(super) struct Store<'a> {
 
 /// Passes after the first.
 pub(super) struct After<'a> {
-    input: &'a Input,
+    pub(super) input: &'a Input,
     /// Whether rows whose labels come in runs are learned again in a random order.
-    reorder: bool,
+    pub(super) reorder: bool,
     /// The largest number of passes to the best Gaussian.
-    refine: Option<u16>,
+    pub(super) refine: Option<u16>,
 }
 
 impl Store<'_> {

@@ -2,10 +2,11 @@
 
 use std::time::Instant;
 
-use super::fit::{Store, pass_over, whole_pass};
+use super::fit::{After, Store, pass_over, whole_pass};
 use crate::args::Resume;
 use crate::document::Document;
 use crate::error::CliError;
+use crate::refine;
 use crate::source::Source;
 
 pub(super) fn resume(args: &Resume) -> Result<(), CliError> {
@@ -21,6 +22,10 @@ pub(super) fn resume(args: &Resume) -> Result<(), CliError> {
     }
     let mut source = Source::open(&input)?;
     pass_over(&document, &mut source)?;
-    let store = Store { path: Some(&args.model), held: Some(held), every: args.checkpoint, after: None };
+    if let Some(passes) = args.refine {
+        refine::check(passes, &input, &document)?;
+    }
+    let after = args.refine.is_some().then_some(After { input: &input, reorder: false, refine: args.refine });
+    let store = Store { path: Some(&args.model), held: Some(held), every: args.checkpoint, after };
     whole_pass(document, source, Vec::new(), store, begun, &args.show)
 }

@@ -7,8 +7,8 @@ use vi_linalg::{Cholesky, cholesky};
 
 use super::dense_step::Coefficients;
 use super::{Belief, DenseGaussian, DenseStep, Projection, check_moved, check_symmetric, factor, is_diagonal};
+use crate::NaturalParameters;
 use crate::check;
-use crate::theorems::NaturalParameters;
 use crate::{Error, Row, Site};
 
 /// The largest entry of a row of the root, for which squares and their sums stay finite.

@@ -1,6 +1,6 @@
 //! The sequential filter within a block, on `(a, T)` alone.
 
-use vi_linalg::faer::{Mat, MatMut, MatRef};
+use vi_linalg::faer::{Mat, MatMut};
 use vi_linalg::kernels::axpy;
 
 use crate::filter::StepInfo;
@@ -83,7 +83,7 @@ impl BlockRecursion {
                 .and_then(|site| site.check(projection.variance).map(|()| site))
                 .map_err(|e| e.at_row(t))?;
             self.note_cancellation(rounding, projection.variance / (1.0 + found.curvature * projection.variance));
-            self.steps.push(StepInfo::whole(projection, found));
+            self.steps.push(StepInfo { projection, site: found });
             let (gain, shrinkage) = (found.gain(projection.variance), found.shrinkage(projection.variance));
             self.gains[t] = gain;
             self.shrinkages[t] = shrinkage;
@@ -116,7 +116,7 @@ impl BlockRecursion {
     /// `T` is computed from the belief before the block. Where the block's rows leave little of it, as after a vague prior
     /// met rows of a large scale, the recursion subtracts nearly equal numbers, which the sequential filter does not do.
     #[must_use]
-    pub fn cancellation(&self) -> f64 {
+    pub(crate) fn cancellation(&self) -> f64 {
         self.cancellation
     }
 
@@ -139,12 +139,12 @@ impl BlockRecursion {
 
     /// The shrinkages `c`.
     #[must_use]
-    pub fn shrinkages(&self) -> &[f64] {
+    pub(crate) fn shrinkages(&self) -> &[f64] {
         &self.shrinkages[..self.len]
     }
 
     /// Writes the unit lower triangular `L_jt = c_t·T_jt` into `out` (`b × b`; only its strict lower triangle).
-    pub fn write_coefficients(&self, mut out: MatMut<'_, f64>) {
+    pub(crate) fn write_coefficients(&self, mut out: MatMut<'_, f64>) {
         let b = self.len;
         for (t, &c) in self.shrinkages[..b].iter().enumerate() {
             let column = self.overlaps.col(t).subrows(t + 1, b - t - 1);
@@ -152,11 +152,5 @@ impl BlockRecursion {
                 *to = c * overlap;
             }
         }
-    }
-
-    /// `T` as the recursion left it: column `t` is the sequential filter's `X_bᵀP₋x_t` (lower triangle).
-    #[must_use]
-    pub fn overlaps(&self) -> MatRef<'_, f64> {
-        self.overlaps.as_ref().submatrix(0, 0, self.len, self.len)
     }
 }

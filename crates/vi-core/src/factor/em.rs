@@ -166,7 +166,7 @@ pub fn step<S: SymmetricOperator + ?Sized>(
 /// [`Error::Dimension`], [`Error::Overflow`], [`Error::NotPositiveDefinite`].
 ///
 /// ```
-/// use vi_core::theorems;
+/// use vi_core::papers;
 /// use vi_linalg::faer::{Par, mat};
 /// use vi_linalg::{DenseSymmetric, LowRank};
 /// // diag(1, 2, 3) + wwᵀ with w = (1, 2, −1)
@@ -174,7 +174,7 @@ pub fn step<S: SymmetricOperator + ?Sized>(
 /// let s = DenseSymmetric::new(s.as_ref());
 /// // Where WWᵀ + Ψ is S the equation holds.
 /// let c = LowRank::new(mat![[1.0], [2.0], [-1.0]].as_ref(), &[1.0, 2.0, 3.0])?;
-/// let w = theorems::likelihood_factor(&s, &c, Par::Seq)?;
+/// let w = papers::likelihood_factor(&s, &c, Par::Seq)?;
 /// assert!((w - c.w()).norm_max() < 1e-14);
 /// # Ok::<(), vi_core::Error>(())
 /// ```
@@ -195,14 +195,14 @@ pub fn likelihood_factor<S: SymmetricOperator + ?Sized>(s: &S, factor: &LowRank,
 ///
 /// ```
 /// use vi_core::factor::DiagonalSettings;
-/// use vi_core::theorems;
+/// use vi_core::papers;
 /// use vi_linalg::faer::{Par, mat};
 /// use vi_linalg::{DenseSymmetric, LowRank};
 /// // diag(1, 2, 3) + wwᵀ with w = (1, 2, −1)
 /// let s = mat![[2.0, 0.0, 0.0], [2.0, 6.0, 0.0], [-1.0, -2.0, 4.0]];
 /// let s = DenseSymmetric::new(s.as_ref());
 /// let mut c = LowRank::new(mat![[1.0], [1.5], [-1.0]].as_ref(), &[1.0, 2.0, 3.0])?;
-/// theorems::likelihood_step(&s, &mut c, &DiagonalSettings::default(), Par::Seq)?;
+/// papers::likelihood_step(&s, &mut c, &DiagonalSettings::default(), Par::Seq)?;
 /// // Every step without a floor has the diagonal of S.
 /// assert!(c.diagonal().iter().zip([2.0, 6.0, 4.0]).all(|(found, s)| (found - s).abs() < 1e-14));
 /// # Ok::<(), vi_core::Error>(())

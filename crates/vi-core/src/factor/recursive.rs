@@ -33,7 +33,7 @@ impl RecursiveSettings {
 
 /// A running factor analysis `S_t ≈ Ψ + WWᵀ` of `S_t = α_t·S_{t−1} + β_t·x_t x_tᵀ` (28), by Algorithm 1.
 ///
-/// `O(dp)` memory, and in flops `3dp² + 4dp` for each observation and `9dp² + 4dp` for each further inner loop.
+/// `O(dp)` memory, and in flops `6dp² + 6dp` for each observation and `10dp² + 4dp` for each further inner loop.
 ///
 /// ```
 /// use rand::SeedableRng;

@@ -21,8 +21,8 @@ pub(super) struct UpdateScratch {
 
 /// Makes some steps of EM towards `S = α(WWᵀ + Ψ) + βXXᵀ` (28), starting from the `W` (`d × p`) and `ψ` of `factor`.
 ///
-/// `x` is `d × K`. Cost, in flops: the first loop `dp² + 4dpK` for `α = 1`, `3dp² + 4dpK` otherwise; each further loop `9dp² +
-/// 4dpK`. Memory: a copy of the factor. Returns how many entries of `ψ` were lifted to the floor.
+/// `x` is `d × K`. Cost, in flops: the first loop `4dp² + 6dpK` for `α = 1`, `6dp² + 6dpK` otherwise; each further loop
+/// `10dp² + 4dpK`. Memory: a copy of the factor. Returns how many entries of `ψ` were lifted to the floor.
 ///
 /// The first loop is the form in which nothing cancels, `ψ⁺ ≥ αψ`; further loops are Algorithm 1's as printed.
 ///

@@ -10,16 +10,11 @@ const MAX_BISECTIONS: usize = 200;
 /// A relative change whose square is below rounding.
 const SMALL: f64 = 1e-8;
 
-/// Finds the root of `α = a + ν·E∂`, `ν* = ν/(1+νh)` under `N(α, ν*)`, for a log-concave likelihood.
-///
-/// Newton's method in `(α, σ)`, `ν* = σ²`, on the convex objective `J` of the [module](super); if a step fails to shrink the
-/// scaled gradient, the profile of `J` over `α` is bracketed in `σ` instead, which always converges. It typically takes 4 to 8
-/// expectations with four derivatives.
+/// [`log_concave_root_from`] the explicit step.
 ///
 /// # Errors
-/// [`Error::NegativeVariance`]; [`Error::RootNotFound`] when no bracket is found: the likelihood is not log-concave, or an
-/// argument is NaN.
-pub fn log_concave_root<L: GaussianExpectation>(
+/// As [`log_concave_root_from`].
+pub(crate) fn log_concave_root<L: GaussianExpectation>(
     likelihood: &L,
     y: f64,
     a: f64,
@@ -32,10 +27,15 @@ pub fn log_concave_root<L: GaussianExpectation>(
     log_concave_root_from(likelihood, y, a, nu, (a + shrunk * slope, shrunk))
 }
 
-/// [`log_concave_root`] from a guess `(α, ν*)` of the root.
+/// Finds the root of `α = a + ν·E∂`, `ν* = ν/(1+νh)` under `N(α, ν*)`, for a log-concave likelihood, from a guess `(α, ν*)`.
+///
+/// Newton's method in `(α, σ)`, `ν* = σ²`, on the convex objective `J` of the [module](super); if a step fails to shrink the
+/// scaled gradient, the profile of `J` over `α` is bracketed in `σ` instead, which always converges. It typically takes 4 to 8
+/// expectations with four derivatives.
 ///
 /// # Errors
-/// As [`log_concave_root`].
+/// [`Error::NegativeVariance`]; [`Error::RootNotFound`] when no bracket is found: the likelihood is not log-concave, or an
+/// argument is NaN.
 pub fn log_concave_root_from<L: GaussianExpectation>(
     likelihood: &L,
     y: f64,

@@ -15,7 +15,8 @@ mod probit;
 #[cfg(test)]
 mod tests;
 
-pub use log_concave::{log_concave_root, log_concave_root_from};
+pub(crate) use log_concave::log_concave_root;
+pub use log_concave::log_concave_root_from;
 pub use lowest::lowest_root;
 pub(crate) use probit::probit_guess;
 pub use probit::probit_root;

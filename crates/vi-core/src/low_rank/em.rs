@@ -8,6 +8,8 @@
 //! V = SA = F D²G + αΨA;   W₁ ← V H⁻¹M₁;   ψ₁ ← diag S − rowsum((V H⁻¹)∘V)
 //! ```
 //!
+//! Cost, for `d × p` factors and `k` columns of `X`: `4dp² + 2dpk` flops for the sums `G`, `M₁`, `N`; `4dp² + 2dpk` for `U` below; `2dp²` for `W₁`.
+//!
 //! What is computed is `U = V·L_H⁻ᵀ`, so that `W₁ ← U·(L_H⁻¹M₁)` and `ψ₁ ← diag S − rowsum(U∘U)`. The first step, which starts from
 //! `(W₁, Ψ₁) = (W, Ψ)`, has a form in which nothing cancels: [`one_loop`](super::one_loop).
 

@@ -57,7 +57,7 @@ impl LowRankGaussian {
         let site = rule.site(projection.mean, projection.variance, y)?;
         self.prepare_row(x, site, &mut step, par)?;
         self.commit_row(x, &mut step, par);
-        Ok(StepInfo::whole(projection, site))
+        Ok(StepInfo { projection, site })
     }
 
     /// Learns up to [`room`](Self::room) observations, the rows of `x` (`k × d`) with labels `y` (length `k`): all of them or, on
@@ -280,7 +280,7 @@ impl Full {
         let site = site(t, projection)?;
         site.check(projection.variance)?;
         core.waiting.space.push(seen, in_scale(site, core.scale), core.bounds)?;
-        Ok(StepInfo::whole(projection, site))
+        Ok(StepInfo { projection, site })
     }
 
     /// Reduces the rows of the space, the last of which are those of `x`, if they fill a block, and buffers those of `x`

@@ -54,7 +54,7 @@ pub enum Upkeep {
 /// | :-- | :-- | :-- |
 /// | [`blocked`](Self::blocked) (default) | up to `b` | `18·d·p` at `b = 2p` with one inner loop, `9·d·p` with none |
 /// | [`one_loop`](Self::one_loop) | none | `d·p²` |
-/// | [`recursive`](Self::recursive) | none | `3·d·p²` for each inner loop |
+/// | [`recursive`](Self::recursive) | none | `10·d·p²` for each inner loop |
 ///
 /// ```
 /// use vi_core::LowRankSettings;

@@ -2,8 +2,8 @@
 
 use super::Mergeable;
 use crate::Error;
+use crate::NaturalParameters;
 use crate::belief::DenseGaussian;
-use crate::theorems::NaturalParameters;
 
 impl Mergeable for DenseGaussian {
     const SHARD_KIND: &'static str = "vi-core/dense-shard";

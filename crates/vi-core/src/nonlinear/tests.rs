@@ -8,7 +8,7 @@ use vi_linalg::faer::{Mat, MatMut, MatRef, Par, mat};
 use super::expectations::root;
 use super::*;
 use crate::belief::{Belief, GaussianBelief};
-use crate::theorems::black_box::{self, Gradient, Hessian, LogLikelihood, Nodes, Order2};
+use crate::papers::black_box::{self, Gradient, Hessian, LogLikelihood, Nodes, Order2};
 use crate::{
     BernoulliLogit, DenseGaussian, Error, Exact, Explicit, GaussianLikelihood, GlmPosterior, Implicit, LowRankGaussian,
     LowRankSettings, MirrorProx, Mixture8, SiteRule, SkipCovariance, filter,

@@ -119,7 +119,7 @@ fn batch_fallback<L: Likelihoods<Row: GaussianExpectation>>(
     for (t, &label) in y.iter().enumerate() {
         let seen = belief.project(contiguous_row(x, t, &mut buffer).into(), 1.0, &mut step)?;
         let (slope, curvature) = likelihood.likelihood_of(t).expected_slope_curvature(label, seen.mean, seen.variance);
-        sites.push(&crate::filter::StepInfo::whole(seen, Site { slope, curvature }));
+        sites.push(&crate::filter::StepInfo { projection: seen, site: Site { slope, curvature } });
     }
     Ok(Refinement { belief, sites })
 }

@@ -1,13 +1,15 @@
 //! Every entry point names what is wrong and leaves its state to the bit.
 
+use vi_core::NaturalParameters;
 use vi_core::batch::InformationGaussian;
 use vi_core::block::{self, BlockScratch, BlockSettings};
-use vi_core::theorems::black_box::{LogLikelihood, Nodes, Order0, StepSettings, explicit_step, implicit_step};
-use vi_core::theorems::{MeanParameters, NaturalParameters};
-use vi_core::theorems::{NaturalGradient, OnlineNewton};
+use vi_core::papers::MeanParameters;
+use vi_core::papers::black_box::{LogLikelihood, Nodes, Order0, StepSettings, explicit_step, implicit_step};
+use vi_core::papers::{NaturalGradient, OnlineNewton};
 use vi_core::{
     Belief, BernoulliLogit, DenseGaussian, Error, Explicit, GaussianLikelihood, GlmPosterior, Implicit,
-    LowRankGaussian, LowRankSettings, Mixture8, QuadraticBound, Site, SiteRule, batch, ekf, factor, filter, kalman,
+    LowRankGaussian, LowRankSettings, Mixture8, QuadraticBound, Site, SiteRule, batch, factor, filter,
+    papers::{ekf, kalman},
     quadrature, refine,
 };
 use vi_linalg::LinalgError;

@@ -9,7 +9,6 @@ mod checkpoint;
 mod common;
 mod diagonal;
 mod divergences;
-mod evidence;
 mod fading_steps;
 mod forgetting;
 mod joined;

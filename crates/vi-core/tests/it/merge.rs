@@ -1,6 +1,6 @@
 //! Merging shards: exact for linear models, and refused where it would be wrong.
 
-use vi_core::theorems::NaturalParameters;
+use vi_core::NaturalParameters;
 use vi_core::{
     Belief, Checkpoint, CheckpointError, DenseGaussian, Error, Explicit, Fingerprint, Forgetting, GaussianLikelihood,
     ShardPosterior, filter, merge,

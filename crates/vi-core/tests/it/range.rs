@@ -3,7 +3,7 @@
 use vi_core::block::{BlockBelief, BlockRecursion};
 use vi_core::{
     Belief, Checkpoint, DenseGaussian, DiagonalGaussian, Error, Explicit, Forget, GaussianLikelihood, LowRankGaussian,
-    LowRankSettings, MeanMoves, Site, SiteRule, SquareRootGaussian, VectorSite, filter, kalman,
+    LowRankSettings, MeanMoves, Site, SiteRule, SquareRootGaussian, VectorSite, filter, papers::kalman,
 };
 use vi_linalg::faer::{Mat, MatRef, Par, mat};
 

@@ -1,14 +1,16 @@
 //! R-VGA's Theorems 1 to 4 and Corollary 1.1.
 
-use vi_core::theorems::black_box::{
+use vi_core::NaturalParameters;
+use vi_core::papers::MeanParameters;
+use vi_core::papers::black_box::{
     Form, Gradient, GradientForm, Hessian, LogLikelihood, Nodes, Order0, Order1, Order2, StepSettings, explicit_step,
     implicit_step,
 };
-use vi_core::theorems::{MeanParameters, NaturalParameters};
-use vi_core::theorems::{NaturalGradient, OnlineNewton};
+use vi_core::papers::{NaturalGradient, OnlineNewton};
 use vi_core::{
     Belief, BernoulliLogit, DenseGaussian, Exact, Explicit, GaussianExpectation, GaussianLikelihood, Implicit,
-    Likelihood, Linearised, Stop, divergence, ekf, filter, kalman,
+    Likelihood, Linearised, Stop, divergence, filter,
+    papers::{ekf, kalman},
 };
 use vi_linalg::Cholesky;
 use vi_linalg::faer::{Mat, MatMut, MatRef, Par};

@@ -1,8 +1,5 @@
 //! Fitting and predicting with plain slices: rows one after another, with an intercept and units taken care of.
 
-#[macro_use]
-mod numbers;
-
 mod advice;
 mod collinear;
 mod horseshoe;
@@ -10,13 +7,11 @@ mod linear;
 mod logit;
 mod posterior;
 mod scaling;
-mod sparse;
 mod stored;
 
 pub use horseshoe::{DrawnProbability, HorseshoeInfo, HorseshoeLinear, HorseshoeLogit, HorseshoeSettings};
 pub use linear::{VbLinear, VbLinearSettings};
 pub use logit::{VbLogit, VbLogitSettings};
-pub use sparse::{VbSparse, VbSparseSettings};
 
 use serde::{Deserialize, Serialize};
 use vi_core::Error;

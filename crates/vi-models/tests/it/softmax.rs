@@ -3,7 +3,8 @@
 use rand::RngExt;
 use vi_core::batch::BatchSettings;
 use vi_core::{
-    Belief, BernoulliLogit, DenseGaussian, Error, Exact, Explicit, Implicit, MirrorProx, SiteRule, Stop, filter, kalman,
+    Belief, BernoulliLogit, DenseGaussian, Error, Exact, Explicit, Implicit, MirrorProx, SiteRule, Stop, filter,
+    papers::kalman,
 };
 use vi_linalg::faer::{Mat, Par, mat};
 use vi_models::ModelError;

@@ -2,7 +2,7 @@
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
-use vi_boost::printed::{Printed, PrintedSettings, WeightRule};
+use vi_boost::papers::{Printed, PrintedSettings, WeightRule};
 use vi_boost::{GaussianMixture, LogDensity};
 
 use super::grid::Nodes;

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use vi_boost::gaussian::{self, GaussianSettings};
-use vi_boost::printed::{Printed, PrintedSettings};
+use vi_boost::papers::{Printed, PrintedSettings};
 use vi_boost::{Boost, BoostSettings, Component, Family, GaussianMixture, LogDensity, Refit};
 
 use crate::error::{Doing as _, ReproError};

@@ -1,11 +1,11 @@
 //! Theorems 2 and 3: the same Gaussian under several names, held against each other row by row.
 
-use vi_core::ekf::{self, MeanModel};
+use vi_core::papers::ekf::{self, MeanModel};
+use vi_core::papers::{NaturalGradient, OnlineNewton};
 use vi_core::special::{sigmoid, sigmoid_derivative};
-use vi_core::theorems::{NaturalGradient, OnlineNewton};
 use vi_core::{
     Belief, BernoulliLogit, DenseGaussian, Error, Exact, Explicit, GaussianLikelihood, Implicit, Linearised,
-    divergence, filter, kalman,
+    divergence, filter, papers::kalman,
 };
 use vi_data::Dataset;
 use vi_data::synthetic::{LinearSettings, Normalisation};

@@ -83,12 +83,6 @@ impl Bound {
         self.0.upper.unwrap_or(f64::INFINITY)
     }
 
-    /// Whether the parameter is learned on a logarithmic scale; it is then positive.
-    #[must_use]
-    pub fn is_logarithmic(&self) -> bool {
-        self.0.logarithmic && (self.lower() > 0.0) == (self.upper() < f64::INFINITY)
-    }
-
     /// Whether `value` is finite and strictly between the ends.
     #[must_use]
     pub fn contains(&self, value: f64) -> bool {
@@ -257,14 +251,5 @@ mod tests {
                 assert!((bound.slope(free) - difference).abs() <= off, "{bound:?} at {free}: {difference}");
             }
         }
-    }
-
-    #[test]
-    fn the_scale_is_what_the_ends_say() {
-        assert!(Bound::POSITIVE.is_logarithmic() && Bound::positive_between(0.1, 2.0).unwrap().is_logarithmic());
-        for (lower, upper) in [(0.0, 2.0), (0.1, f64::INFINITY)] {
-            assert!(!Bound::positive_between(lower, upper).unwrap().is_logarithmic());
-        }
-        assert!(!Bound::FREE.is_logarithmic() && !Bound::between(0.1, 2.0).unwrap().is_logarithmic());
     }
 }

@@ -220,7 +220,7 @@ pub struct LinearFit {
 impl LinearFit {
     /// The weights, without the intercept: `w | τ ~ N(μ, V/τ)`, the covariance in units of the noise.
     #[must_use]
-    pub fn scaled_belief(&self) -> &DenseGaussian {
+    pub(crate) fn scaled_belief(&self) -> &DenseGaussian {
         &self.belief
     }
 
@@ -274,7 +274,7 @@ impl LinearFit {
 
     /// Whether the model has an intercept.
     #[must_use]
-    pub fn has_intercept(&self) -> bool {
+    pub(crate) fn has_intercept(&self) -> bool {
         self.intercept.variance > 0.0
     }
 

@@ -5,16 +5,16 @@ use std::fmt::Debug;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use vi_boost::gaussian::GaussianSettings;
-use vi_boost::printed::{Printed, PrintedSettings};
+use vi_boost::papers::{Printed, PrintedSettings};
 use vi_boost::{BoostSettings, Component, Family, FitSettings, GaussianMixture, divergence, target};
 use vi_core::batch::BatchSettings;
 use vi_core::factor::EmSettings;
 use vi_core::low_rank::SweepSettings;
-use vi_core::theorems::black_box::StepSettings;
+use vi_core::papers::black_box::StepSettings;
 use vi_models::laplace::LaplaceSettings;
 use vi_models::online::{OnlineLogistic, OnlineSettings, RefineSettings, Standardise};
 use vi_models::softmax::SoftmaxRefineSettings;
-use vi_models::vb::{VbLinear, VbLinearSettings, VbLogit, VbLogitSettings, VbSettings, VbSparse, VbSparseSettings};
+use vi_models::vb::{VbLinear, VbLinearSettings, VbLogit, VbLogitSettings, VbSettings};
 use vi_revrand::SlmSettings;
 use vi_sums::{GlmPrior, LinearSlice, LinearSums, OnePass};
 
@@ -63,8 +63,6 @@ fn models(entries: &mut Entries) {
     let rng = || ChaCha8Rng::seed_from_u64(1);
     let linear = VbLinear::fit(&x, 1, &y, &VbLinearSettings::default()).unwrap();
     entries.ask("VbLinear::samples: draws", 9, |draws| linear.samples(draws, &mut rng()));
-    let sparse = VbSparse::fit(&x, 1, &y, &VbSparseSettings::default()).unwrap();
-    entries.ask("VbSparse::samples: draws", 9, |draws| sparse.samples(draws, &mut rng()));
     let logit = VbLogit::fit(&x, 1, &y, &VbLogitSettings::default()).unwrap();
     entries.ask("VbLogit::samples: draws", 9, |draws| logit.samples(draws, &mut rng()));
     let settings = OnlineSettings { keep_rows: true, ..OnlineSettings::default() };

@@ -13,16 +13,15 @@ use vi_core::nonlinear::{self, Categorical, LinearMap, NonlinearModel, Nonlinear
 use vi_core::refine::{self, RefineSettings};
 use vi_core::{
     BernoulliLogit, Checkpoint, DenseGaussian, DiagonalGaussian, GaussianBelief, GaussianLikelihood, GlmPosterior,
-    Implicit, Learner, LowRankGaussian, LowRankSettings, Mixture8, Row, SquareRootGaussian, Upkeep, filter, kalman,
+    Implicit, LowRankGaussian, LowRankSettings, Mixture8, Row, SquareRootGaussian, Upkeep, filter, papers::kalman,
 };
 use vi_linalg::faer::{Mat, MatRef, Par};
 use vi_models::laplace::{self, LaplaceSettings};
 use vi_models::linear;
 use vi_models::online::family::Logit;
 use vi_models::online::{Model, Observation, OnlineGlm, OnlineLogistic, OnlineSettings, Rows};
-use vi_models::prequential;
 use vi_models::softmax::{Softmax, SoftmaxRows, SoftmaxScratch};
-use vi_models::vb::{VbLinear, VbLinearSettings, VbLogit, VbLogitSettings, VbSparse, VbSparseSettings};
+use vi_models::vb::{VbLinear, VbLinearSettings, VbLogit, VbLogitSettings};
 use vi_revrand::basis::{Basis, Linear};
 use vi_revrand::likelihood::{Bernoulli, Poisson, Rate};
 use vi_revrand::slm::{Hyperparameters, Slm};
@@ -271,12 +270,6 @@ fn models(entries: &mut Entries) {
     entries.ask("laplace::fit", Takes::Rows, (&prior, 2.0), bytes, |prior, input| {
         laplace::fit(prior, input.x(), &input.y, &logit, &LaplaceSettings::default())
     });
-    entries.ask("prequential::run", Takes::Rows, (&prior, 2.0), bytes, |belief, input| {
-        let mut learner = Learner::new(belief.clone(), LOGIT, logit);
-        let answer = prequential::run(&mut learner, input.x(), &input.y);
-        *belief = learner.belief;
-        answer
-    });
     entries.ask("linear::fit", Takes::RowsOfNumbers, (&prior, 0.0), bytes, |prior, input| {
         linear::fit(prior, input.x(), &input.y, GaussianLikelihood::new(0.5).unwrap())
     });
@@ -292,9 +285,6 @@ fn models(entries: &mut Entries) {
     });
     entries.ask("VbLinear::fit", Takes::RowsOfNumbers, (&(), 0.0), nothing, |(), input| {
         VbLinear::fit(&input.x, 2, &input.y, &VbLinearSettings::default()).map(drop)
-    });
-    entries.ask("VbSparse::fit", Takes::RowsOfNumbers, (&(), 0.0), nothing, |(), input| {
-        VbSparse::fit(&input.x, 2, &input.y, &VbSparseSettings::default()).map(drop)
     });
     entries.ask("VbLogit::fit", Takes::Rows, (&(), 2.0), nothing, |(), input| {
         VbLogit::fit(&input.x, 2, &input.y, &VbLogitSettings::default()).map(drop)

@@ -7,8 +7,6 @@ use vi_core::Stop;
 
 /// The number of weights for each observation beyond which intervals of relevance determination are too narrow.
 const MANY: f64 = 0.2;
-/// The number of weights for each observation beyond which intervals of a sparse fit are too narrow.
-const DENSE: f64 = 0.3;
 /// The most columns that are named.
 const NAMED: usize = 8;
 
@@ -35,18 +33,6 @@ pub(super) fn relevance(determined: f64, observations: f64) -> Option<String> {
             "Converged, but {determined:.0} weights are determined by {observations} observations: intervals are too short; \
              a horseshoe prior (`HorseshoeLinear`; in Python `ard=True`) has ones that hold."
         )
-    })
-}
-
-/// The advice of a sparse fit; `None` if all is well. `weights` is the expected number of weights that are not 0.
-pub(super) fn sparse(info: &VbInfo, weights: f64, observations: f64) -> Option<String> {
-    stopped(info).or_else(|| {
-        (weights > DENSE * observations).then(|| {
-            format!(
-                "Converged, but {weights:.0} weights for {observations} observations are not few: intervals are somewhat short; \
-                 compare with `VbLinear`."
-            )
-        })
     })
 }
 

@@ -2,79 +2,48 @@
 
 use serde::ser::Error as _;
 use serde::{Deserialize, Serialize, Serializer};
-use vi_core::Error;
 use vi_core::checkpoint::Seal;
 
 use super::scaling::Scaling;
-use super::{FitInfo, VbLinear, VbLinearSettings, VbLogit, VbLogitSettings, VbSparse, VbSparseSettings};
-use crate::vb::{LinearFit, LogitFit, SparseFit};
+use super::{FitInfo, VbLinear, VbLinearSettings, VbLogit, VbLogitSettings};
+use crate::vb::{LinearFit, LogitFit};
 use crate::{ModelError, check};
 
-/// The stored form of a linear model: what all of them keep, with settings `S` and a fit `F` of their own.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct StoredNumber<S, F> {
+pub(super) struct StoredLinear {
     seal: Seal,
-    settings: S,
+    settings: VbLinearSettings,
     rows: usize,
     scaling: Scaling,
     target: Scaling,
-    fit: F,
+    fit: LinearFit,
     info: FitInfo,
 }
 
-impl<S: Serialize, F: Serialize> StoredNumber<S, F> {
-    fn sealed(mut self) -> Result<Self, Error> {
-        self.seal = Seal::of(&self)?;
-        Ok(self)
-    }
-
-    /// The stored model without its seal, after a check of the seal and of all but the fit, which has `columns` weights.
-    fn opened(mut self, columns: usize) -> Result<Self, ModelError> {
-        std::mem::take(&mut self.seal).check(&self)?;
-        self.scaling.check(columns)?;
-        self.target.check(1)?;
-        check::positive("rows", self.rows as f64)?;
-        Ok(self)
-    }
-}
-
-impl TryFrom<StoredNumber<VbLinearSettings, LinearFit>> for VbLinear {
+impl TryFrom<StoredLinear> for VbLinear {
     type Error = ModelError;
 
-    fn try_from(stored: StoredNumber<VbLinearSettings, LinearFit>) -> Result<Self, ModelError> {
-        let columns = stored.fit.weights().dim();
-        let StoredNumber { settings, rows, scaling, target, fit, info, .. } = stored.opened(columns)?;
+    fn try_from(mut stored: StoredLinear) -> Result<Self, ModelError> {
+        std::mem::take(&mut stored.seal).check(&stored)?;
+        let StoredLinear { settings, rows, scaling, target, fit, info, .. } = stored;
+        let columns = fit.weights().dim();
+        scaling.check(columns)?;
+        target.check(1)?;
+        check::positive("rows", rows as f64)?;
         check::length("shrinkage", if settings.ard { columns } else { 1 }, fit.shrinkage().len())?;
         Ok(Self { settings, rows, scaling, target, fit, info })
     }
 }
 
-impl TryFrom<StoredNumber<VbSparseSettings, SparseFit>> for VbSparse {
-    type Error = ModelError;
-
-    fn try_from(stored: StoredNumber<VbSparseSettings, SparseFit>) -> Result<Self, ModelError> {
-        let columns = stored.fit.weights().dim();
-        let StoredNumber { settings, rows, scaling, target, fit, info, .. } = stored.opened(columns)?;
-        Ok(Self { settings, rows, scaling, target, fit, info })
+impl Serialize for VbLinear {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { settings, rows, scaling, target, fit, info } = self.clone();
+        let mut stored = StoredLinear { seal: Seal::default(), settings, rows, scaling, target, fit, info };
+        stored.seal = Seal::of(&stored).map_err(S::Error::custom)?;
+        stored.serialize(serializer)
     }
 }
-
-/// Implements storing for a linear model.
-macro_rules! stores_number {
-    ($model:ident) => {
-        impl Serialize for $model {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                let Self { settings, rows, scaling, target, fit, info } = self.clone();
-                let stored = StoredNumber { seal: Seal::default(), settings, rows, scaling, target, fit, info };
-                stored.sealed().map_err(S::Error::custom)?.serialize(serializer)
-            }
-        }
-    };
-}
-
-stores_number!(VbLinear);
-stores_number!(VbSparse);
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

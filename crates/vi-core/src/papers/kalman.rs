@@ -33,7 +33,7 @@ pub struct VectorInfo {
 /// [`Error::NotPositiveDefinite`] for `r` or `S`, [`Error::Overflow`]; the belief is then as it was.
 ///
 /// ```
-/// use vi_core::{kalman, Belief, DenseGaussian};
+/// use vi_core::{papers::kalman, Belief, DenseGaussian};
 /// use vi_linalg::faer::{mat, Par};
 /// let mut belief = DenseGaussian::isotropic(&[0.0, 0.0], 1.0)?;
 /// let (h, r) = (mat![[1.0, 0.0], [1.0, 1.0]], mat![[0.5, 0.1], [0.1, 0.5]]);

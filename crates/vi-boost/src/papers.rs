@@ -1,4 +1,5 @@
-//! The paper's algorithms as printed: Algorithm 2 with the weight by Algorithm 1 or Algorithm 3, and the greedy step (2).
+//! What stands here for the paper alone, its algorithms as printed: Algorithm 2 with the weight by Algorithm 1 or Algorithm 3, and
+//! the greedy step (2).
 //!
 //! They get stuck ([the default](crate::boost) says why and does not); they are here for comparison. Three things are added
 //! without which they do not run at all: `α` is kept in `[0, 1]`, a start whose search diverges or ends at an indefinite Hessian
@@ -92,7 +93,7 @@ impl PrintedSettings {
 ///
 /// ```
 /// use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
-/// use vi_boost::{Component, printed::{Printed, PrintedSettings}, target::Cauchy};
+/// use vi_boost::{Component, papers::{Printed, PrintedSettings}, target::Cauchy};
 /// let target = Cauchy::new(0.0, 2.0)?;
 /// let start = Component::isotropic(&[0.0], 10.0)?;
 /// let mut run = Printed::new(&target, start, &PrintedSettings::default())?;

@@ -86,7 +86,7 @@ pub fn explicit_step<F: Form>(belief: &mut DenseGaussian, form: &F) -> Result<()
 /// Those of the form at the old belief; the belief is then as it was. Not converging is a [`Stop`].
 ///
 /// ```
-/// use vi_core::{Stop, theorems::black_box::{self, LogLikelihood, Nodes, Order0, StepSettings}, DenseGaussian};
+/// use vi_core::{Stop, papers::black_box::{self, LogLikelihood, Nodes, Order0, StepSettings}, DenseGaussian};
 /// /// A likelihood with a kink: no derivative needed.
 /// struct Absolute;
 /// impl LogLikelihood for Absolute {

@@ -11,7 +11,7 @@ use crate::check;
 /// For a linear-Gaussian model this is the Kalman filter (Theorem 2), `Q = P⁻¹`.
 ///
 /// ```
-/// use vi_core::{theorems::OnlineNewton, DenseGaussian};
+/// use vi_core::{papers::OnlineNewton, DenseGaussian};
 /// use vi_linalg::faer::mat;
 /// let mut newton = OnlineNewton::new(&DenseGaussian::isotropic(&[0.0], 1.0)?)?;
 /// newton.step(&[-2.0], mat![[1.0]].as_ref())?; // y = 2, x = 1, σ² = 1

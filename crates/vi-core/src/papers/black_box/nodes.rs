@@ -27,7 +27,7 @@ impl Nodes {
     /// [`Error::Setting`] unless `1 ≤ order ≤ 64` and `d ≥ 1`, or when there would be over 10⁷ points.
     ///
     /// ```
-    /// let nodes = vi_core::theorems::black_box::Nodes::gauss_hermite(2, 3)?;
+    /// let nodes = vi_core::papers::black_box::Nodes::gauss_hermite(2, 3)?;
     /// assert_eq!(nodes.points().ncols(), 9);
     /// # Ok::<(), vi_core::Error>(())
     /// ```

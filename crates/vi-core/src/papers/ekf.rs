@@ -5,7 +5,7 @@ use vi_linalg::faer::{Mat, MatMut, Par};
 use crate::Error;
 use crate::belief::{Belief, DenseGaussian};
 use crate::check;
-use crate::kalman::{VectorInfo, innovate};
+use crate::papers::kalman::{VectorInfo, innovate};
 
 /// A model of exponential-family observations, `E[y|θ] = h(θ) ∈ ℝᵐ` (R-VGA eq 43), nonlinear in `θ ∈ ℝᵈ`.
 ///
@@ -40,7 +40,7 @@ pub trait MeanModel {
 /// [`Error::NotPositiveDefinite`] when the model's covariance is singular; the belief is then as it was.
 ///
 /// ```
-/// use vi_core::{ekf, Belief, DenseGaussian};
+/// use vi_core::{papers::ekf, Belief, DenseGaussian};
 /// use vi_linalg::faer::{MatMut, Par};
 ///
 /// /// A range measurement: the distance of θ from the origin, with variance 0.01.

@@ -62,7 +62,7 @@ pub(super) fn mixed(alpha: f64, log_q: f64, log_h: f64) -> (f64, f64) {
 /// `Entry` unless `step` and `tolerance` are positive.
 ///
 /// ```
-/// use vi_boost::printed::{Samples, stochastic_newton};
+/// use vi_boost::papers::{Samples, stochastic_newton};
 /// // q = N(0, 1), h = N(2, 1), f their mean: the weight is ½.
 /// let at = |xs: &[f64]| {
 ///     let log = |x: f64, m: f64| -0.5 * (x - m) * (x - m);

@@ -10,7 +10,7 @@ use crate::special::HALF_LN_2PI;
 /// The natural parameters `η₁ = P⁻¹μ`, `η₂ = −½P⁻¹` of `N(μ, P)`.
 ///
 /// ```
-/// use vi_core::{theorems::NaturalParameters, Belief, DenseGaussian};
+/// use vi_core::{NaturalParameters, Belief, DenseGaussian};
 /// use vi_linalg::faer::mat;
 /// let mut eta = NaturalParameters::of(&DenseGaussian::isotropic(&[0.0], 1.0)?)?;
 /// // E log N(y | θ, 1) at q = N(1, ½), y = 2: the gradients are y − μ = 1 and −½ (Theorem 4 at its own solution).
