@@ -134,6 +134,9 @@ fn wide_batches_that_forget_are_loops_to_rounding() {
         // The second part begins between two returns.
         batched.update_batch(&rows[..30 * d], &labels[..30]).unwrap();
         batched.update_batch(&rows[30 * d..], &labels[30..]).unwrap();
+        if kind == BeliefKind::Full {
+            assert_eq!(bits(&looped), bits(&batched));
+        }
         // Rounding of n updates of sums of d terms, at a condition of at most 25·n.
         let tolerance = (n * d) as f64 * 25.0 * n as f64 * f64::EPSILON;
         assert!((looped.evidence() / batched.evidence() - 1.0).abs() < tolerance, "{kind:?}");

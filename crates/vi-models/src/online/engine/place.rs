@@ -191,7 +191,9 @@ impl<'a, F: Family> Curve<'a, F> {
         let (scale, variance) = (mean.exp(), average(&|u| (u - mean).powi(2)));
         let known = self.members.iter().zip(&self.fixed).filter_map(|(member, fixed)| Some((member, fixed.as_ref()?)));
         let from = |member: &Member<_>| distance(member.prior_scale, scale);
-        let Some((member, spectrum)) = known.min_by(|(a, _), (b, _)| from(a).total_cmp(&from(b))) else { return Ok(None) };
+        let Some((member, spectrum)) = known.min_by(|(a, _), (b, _)| from(a).total_cmp(&from(b))) else {
+            return Ok(None);
+        };
         let corrections = spectrum.corrections(nodes, scale, self.family.noise_variance(&member.state));
         if corrections.iter().any(|correction| !(*correction < CORRECTED)) {
             return Ok(None);
