@@ -74,7 +74,7 @@ pub(crate) fn scales(
     let (places, label) = (schema.places(source)?, source.position(&target.column)?);
     let width = schema.width();
     let mut encoded = Encoded::default();
-    let (mut centres, mut squares) = (vec![0.0; width], vec![0.0; width]);
+    let mut columns = vec![Spread::default(); width];
     let (mut rows, mut labels) = (0.0_f64, Vec::new());
     for record in records {
         // What is wrong with a record is told where it is learned.
@@ -82,25 +82,41 @@ pub(crate) fn scales(
             continue;
         }
         rows += 1.0;
-        encoded.row(schema, true).for_each(|j, x| {
-            centres[j] += x;
-            squares[j] += x * x;
-        });
+        encoded.row(schema, true).for_each(|j, x| columns[j].add(x));
         labels.extend(target.read(record.field(label), source).ok().flatten());
     }
-    let rows = rows.max(1.0);
-    let spreads = centres.iter_mut().zip(&squares).map(|(centre, square)| {
-        *centre /= rows;
-        let spread = (square / rows - *centre * *centre).max(0.0).sqrt();
-        // Of a column of one value the rounding of its squares is left.
-        if spread > 1e-7 * centre.abs() { spread } else { 1.0 }
-    });
-    let spreads = spreads.collect();
+    let (centres, spreads) = columns.into_iter().map(|column| column.with_zeros(rows.max(1.0))).unzip();
     let n = (labels.len() as f64).max(1.0);
     let mean = labels.iter().sum::<f64>() / n;
     let variance = labels.iter().map(|y| (y - mean).powi(2)).sum::<f64>() / n;
     let variance = if variance.is_normal() { variance } else { 1.0 };
     Ok(Scales { centres, spreads, target: (mean, variance) })
+}
+
+/// Mean of a column's entries so far and the root of their squared deviations, which neither overflows nor cancels.
+#[derive(Debug, Clone, Copy, Default)]
+struct Spread {
+    entries: f64,
+    mean: f64,
+    root: f64,
+}
+
+impl Spread {
+    fn add(&mut self, x: f64) {
+        let (before, from_mean) = (self.entries, x - self.mean);
+        self.entries += 1.0;
+        self.mean += from_mean / self.entries;
+        self.root = self.root.hypot(from_mean * (before / self.entries).sqrt());
+    }
+
+    /// Mean and standard deviation with the entries of `rows` that are zero; 1 for the deviation of a column of one value.
+    fn with_zeros(self, rows: f64) -> (f64, f64) {
+        let share = self.entries / rows;
+        let root = self.root.hypot(self.mean * (self.entries * (1.0 - share)).max(0.0).sqrt());
+        let (mean, spread) = (self.mean * share, root / rows.sqrt());
+        // Of a column of one value the rounding of its mean is left.
+        (mean, if spread > rows * f64::EPSILON * mean.abs() { spread } else { 1.0 })
+    }
 }
 
 /// How many classes a target has; 0 for numbers.

@@ -172,3 +172,18 @@ fn wide_files_take_time_in_proportion_to_their_columns() {
     assert!(told.contains("inputs        53,999 from 53,999 columns") && told.lines().count() < 100, "{told}");
     assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
 }
+
+/// Times in seconds vary by little of their size, other columns by more than squares can hold.
+#[test]
+fn scales_of_first_rows_neither_cancel_nor_overflow() {
+    let folder = folder("extreme-scales");
+    let row = |i: u32| format!("{},{},{}\n", 1.7e9 + 0.25 * f64::from(i), f64::from(i * 7 % 11) * 1e200, i * i % 13);
+    fs::write(folder.join("t.csv"), format!("time,vast,y\n{}", (0..400).map(row).collect::<String>())).unwrap();
+    told(&folder, "fit t.csv -t y -o m.rvi --mergeable");
+    let stored = json(&fs::read_to_string(folder.join("m.rvi")).unwrap());
+    let given = &stored["model"]["Number"]["settings"]["standardise"]["Fixed"];
+    let deviation = |j: usize| given["scales"][j].as_f64().unwrap();
+    // 400 times a quarter of a second apart; whole numbers from 0 to 10.
+    assert!((deviation(0) / 28.87 - 1.0).abs() < 1e-3, "{given}");
+    assert!((deviation(1) / 3.16e200 - 1.0).abs() < 1e-2, "{given}");
+}

@@ -11,6 +11,7 @@ mod exact;
 mod families;
 mod hashed;
 mod learning;
+mod narrow;
 mod order;
 mod passes;
 mod scales;

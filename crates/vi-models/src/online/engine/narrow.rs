@@ -28,8 +28,8 @@
 //!
 //! Rows are learned, and scored for the evidence, at the scale `exp û`: one belief's work. When the scales are placed again, the curve of
 //! the evidence about this scale gives the evidence averaged over `u`, and it is decided anew, by what the answers of the nodes and of the
-//! one member differ on the rows that were learned (`Curve::one`), whether one is enough. Classes keep their nodes: a row of theirs
-//! sees several predictors, whose covariance would need products for each.
+//! one member differ on the rows that were learned (`Curve::one`), whether one is enough. Classes and models that forget keep the nodes
+//! (`takes_one`).
 
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};

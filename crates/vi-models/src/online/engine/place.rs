@@ -17,7 +17,7 @@ use crate::online::{Memory, OnlineSettings, PriorScale};
 const ROWS_PER_WEIGHT: u64 = 4;
 
 /// Rows for each weight between two moves, as long as these are a quarter of all rows or more, and no more than all. One member that is
-/// enough is moved at each doubling of the rows, or once a memory.
+/// enough moves at each doubling of the rows.
 const ROWS_BETWEEN: u64 = 32;
 
 /// Members nearer than this in `log s` have nearly the same sites.
@@ -43,6 +43,13 @@ pub(in crate::online) fn moves(settings: &OnlineSettings) -> bool {
 /// Whether the scales go on moving, instead of only until one is chosen for all memories.
 pub(super) fn stays_placed(settings: &OnlineSettings) -> bool {
     moves(settings) && settings.memory != Memory::Learned
+}
+
+/// Whether one member may stand for the nodes of the prior scale. Classes keep the nodes: a row of theirs sees several predictors, whose
+/// covariance would need products for each. What forgets keeps them too: its evidence is that of its predictions, which are averages over
+/// the scale, and between two placings rows weigh the nodes anew.
+pub(super) fn takes_one<F: Family>(settings: &OnlineSettings, family: &F) -> bool {
+    moves(settings) && settings.memory == Memory::Everything && family.has_one_predictor()
 }
 
 impl<S> Member<S> {
@@ -195,7 +202,7 @@ impl<'a, F: Family> Curve<'a, F> {
             return Ok(None);
         };
         let corrections = spectrum.corrections(nodes, scale, self.family.noise_variance(&member.state));
-        if corrections.iter().any(|correction| !(*correction < CORRECTED)) {
+        if !corrections.iter().all(|correction| *correction < CORRECTED) {
             return Ok(None);
         }
         let member = self.member(scale)?;
@@ -329,7 +336,8 @@ impl<F: Family> Engine<F> {
         if self.observations < self.next_place || !stays_placed(&self.settings) || !self.fixed {
             return;
         }
-        match placed_or_one(&self.family, &self.members, &self.design, self.family.has_one_predictor()) {
+        let one = takes_one(&self.settings, &self.family);
+        match placed_or_one(&self.family, &self.members, &self.design, one) {
             // What forgets has no evidence but that of its predictions.
             Ok(Some((members, evidence))) => {
                 let forgets = self.settings.memory != Memory::Everything;
@@ -342,15 +350,8 @@ impl<F: Family> Engine<F> {
         let wait = if distance(low, high) > APART { 0 } else { ROWS_BETWEEN };
         let weights = self.family.weights(self.design.columns()).unwrap_or(usize::MAX) as u64;
         let n = self.observations;
-        let rows = match self.settings.memory {
-            // What is forgotten may widen the scale's posterior again.
-            Memory::Fading(lambda) if self.members.len() == 1 => {
-                weights.saturating_mul(wait).max((1.0 - lambda).recip() as u64).min(n)
-            }
-            _ if self.members.len() == 1 => n,
-            _ => weights.saturating_mul(wait).clamp(n / 4, n),
-        };
-        self.next_place = n.saturating_add(rows.max(1));
+        let least = if self.members.len() == 1 { n } else { n / 4 };
+        self.next_place = n.saturating_add(weights.saturating_mul(wait).clamp(least, n).max(1));
     }
 
     /// The number of rows at which the members move next: late enough that the move costs no more than the rows.

@@ -9,7 +9,7 @@ use super::family::Family;
 use super::learn::Work;
 use super::narrow::Around;
 use super::order::OrderSeen;
-use super::place::{bank, moves, stays_placed};
+use super::place::{bank, moves, takes_one};
 use super::start::start_rows;
 use super::{Engine, Fallbacks, Kept, Member, check_size};
 use crate::ModelError;
@@ -122,7 +122,7 @@ impl<F: Family> Engine<F> {
         check_rows((&settings, &family), weights, fixed, rows.len(), observations, refined)?;
         check_members(&settings, fixed, &bank_scales(&settings, &family)?, &members)?;
         drift.check(observations)?;
-        let alone = members.len() == 1 && stays_placed(&settings) && family.has_one_predictor();
+        let alone = members.len() == 1 && takes_one(&settings, &family);
         finite("base of the evidence", base)?;
         if runs == 0 || runs > observations.max(1) {
             return Err(ModelError::Document { what: "number of merged runs" });
