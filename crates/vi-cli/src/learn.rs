@@ -226,8 +226,7 @@ fn learn_one(
     };
     let refused = |error| CliError::Model { place: source.place(), source: error };
     let row = reader.row(record, source)?;
-    let (predicted, log_density) = foretold(&document.model, row, label).map_err(refused)?;
-    let log_density = taken(&mut document.model, row, (label, record.weight), log_density).map_err(refused)?;
+    let (predicted, log_density) = taken(&mut document.model, row, (label, record.weight)).map_err(refused)?;
     for column in reader.encoded.new_texts() {
         *document.changed.entry(reader.schema.columns[column].name.clone()).or_default() += 1;
     }
@@ -235,16 +234,17 @@ fn learn_one(
     document.scores.add(foretold, label, classes(&document.target)).map_err(refused)
 }
 
-/// What is predicted at a row, and the log density of its label: none where they are beyond the range of floats.
-///
+/// The prediction at a row, and the log density of its label: none where they are beyond the range of floats.
+type Foretold = (Option<Prediction>, Option<f64>);
+
 /// # Errors
 /// What else the model refuses.
-pub(crate) fn foretold(
-    model: &Model,
-    row: Row<'_>,
-    label: f64,
-) -> Result<(Option<Prediction>, Option<f64>), ModelError> {
-    let predicted = match model.predict(row, Observation::new(0.0)) {
+pub(crate) fn foretold(model: &Model, row: Row<'_>, label: f64) -> Result<Foretold, ModelError> {
+    within_floats(model.predict(row, Observation::new(0.0)), label)
+}
+
+fn within_floats(predicted: Result<Prediction, ModelError>, label: f64) -> Result<Foretold, ModelError> {
+    let predicted = match predicted {
         Ok(predicted) => Some(predicted),
         Err(ModelError::Core(vi_core::Error::Overflow { .. })) => None,
         Err(error) => return Err(error),
@@ -253,8 +253,8 @@ pub(crate) fn foretold(
     Ok((predicted, log_density.filter(|log_density| log_density.is_finite())))
 }
 
-/// Learns a row with its label and weight; the log density of the label before, in nats, or where that is not known what the row adds to the log
-/// evidence, which is the same but for the way in which it is computed.
+/// Learns a row with its label and weight. Returns the prediction before, and the log density of the label, in nats, or where that is not
+/// known what the row adds to the log evidence, which is the same but for the way in which it is computed.
 ///
 /// # Errors
 /// What the model refuses.
@@ -262,10 +262,11 @@ pub(crate) fn taken(
     model: &mut Model,
     row: Row<'_>,
     (label, weight): (f64, f64),
-    log_density: Option<f64>,
-) -> Result<f64, ModelError> {
-    let before = if log_density.is_none() { model.info().evidence } else { 0.0 };
-    model.update(row, Observation::new(label).weight(weight))?;
+) -> Result<(Option<Prediction>, f64), ModelError> {
+    let before = model.evidence();
+    let predicted = model.predict_and_update(row, Observation::new(label).weight(weight))?;
+    let (predicted, log_density) = within_floats(predicted, label)?;
     // A row without weight adds nothing.
-    Ok(log_density.unwrap_or_else(|| (model.info().evidence - before) / if weight > 0.0 { weight } else { 1.0 }))
+    let added = || (model.evidence() - before) / if weight > 0.0 { weight } else { 1.0 };
+    Ok((predicted, log_density.unwrap_or_else(added)))
 }

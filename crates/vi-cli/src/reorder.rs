@@ -16,7 +16,7 @@ use crate::args::Input;
 use crate::document::Document;
 use crate::error::CliError;
 use crate::interrupt;
-use crate::learn::{again, classes, foretold, taken};
+use crate::learn::{again, classes, taken};
 use crate::model::is_sparse;
 use crate::progress::Progress;
 use crate::scores::Scores;
@@ -59,8 +59,7 @@ impl Waiting {
     fn learn(&self, model: &mut Model, scores: &mut Scores, classes: usize) -> Result<(), ModelError> {
         let values = &self.values;
         let row = self.positions.as_ref().map_or(Row::Dense(values), |positions| Row::Sparse { positions, values });
-        let (predicted, log_density) = foretold(model, row, self.label)?;
-        let log_density = taken(model, row, (self.label, self.weight), log_density)?;
+        let (predicted, log_density) = taken(model, row, (self.label, self.weight))?;
         scores.add((predicted.as_ref(), log_density), self.label, classes)
     }
 }

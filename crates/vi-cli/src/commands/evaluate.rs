@@ -25,7 +25,7 @@ pub(super) fn evaluate(args: &Evaluate) -> Result<(), CliError> {
             let (predicted, log_density) = foretold(&document.model, row, label).map_err(refused)?;
             let log_density = match log_density {
                 Some(log_density) => log_density,
-                None => taken(&mut document.model.clone(), row, (label, record.weight), None).map_err(refused)?,
+                None => taken(&mut document.model.clone(), row, (label, record.weight)).map_err(refused)?.1,
             };
             scores.add((predicted.as_ref(), log_density), label, classes(&document.target)).map_err(refused)
         })();

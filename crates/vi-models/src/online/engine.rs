@@ -19,7 +19,7 @@ mod start;
 mod stored;
 mod sweeps;
 
-pub(super) use believed::check_offset;
+pub(super) use believed::{Parts, check_offset};
 pub(super) use family::{Family, Fitted, RowStep, Stateful};
 pub(super) use order::RunLabel;
 pub(super) use scalar::{FIT_PASSES, FIT_SWEEP, FIT_TOLERANCE, Pass, ScalarFamily, is_score, row_likelihood};
@@ -32,7 +32,7 @@ use vi_core::{Belief, Error, Row, Rows};
 
 use self::drift::Drift;
 pub(super) use self::learn::prior_variances;
-use self::learn::{Work, age, learn, together};
+use self::learn::{MemberStep, Work, age, learn, together};
 use self::narrow::Around;
 use self::order::OrderSeen;
 pub(super) use self::place::{CLOSE, moves};
@@ -177,6 +177,16 @@ impl<F: Family> Engine<F> {
 
     /// Learns one row. On an error the model is unchanged.
     pub(super) fn update(&mut self, row: Row<'_>, observed: Observation) -> Result<(), ModelError> {
+        self.update_telling(row, observed, |_, _| ())
+    }
+
+    /// [`update`](Self::update); `then` sees the members before they are written, unless rows are still fitted together.
+    fn update_telling(
+        &mut self,
+        row: Row<'_>,
+        observed: Observation,
+        then: impl FnOnce(&[Member<F::State>], &[MemberStep<F::State>]),
+    ) -> Result<(), ModelError> {
         self.check_learns()?;
         check_row(row, self.design.inputs).map_err(|error| self.named(error))?;
         self.family.check_observation(&observed)?;
@@ -185,7 +195,8 @@ impl<F: Family> Engine<F> {
         }
         let standing = self.design.meet(row);
         let before = self.is_wanted(&observed, self.observations).then(|| together(&self.members));
-        if let Err(error) = learn(&mut self.members, &self.family, &self.design, (row, &observed), &mut self.work) {
+        let Self { members, family, design, work, .. } = self;
+        if let Err(error) = learn(members, family, design, (row, &observed), work, then) {
             if let Some(standing) = standing {
                 self.design = standing;
             }

@@ -4,7 +4,7 @@ use rand::Rng;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use vi_core::refine::{RefineInfo, RefineSettings};
 
-use super::engine::{Engine, EngineWire};
+use super::engine::{Engine, EngineWire, Parts};
 use super::family::{GlmFamily, LearnedSpread};
 use super::observation::Observation;
 use super::posterior::Posterior;
@@ -63,11 +63,33 @@ impl<F: GlmFamily> OnlineGlm<F> {
         row: impl Into<Row<'a>>,
         at: Observation,
     ) -> Result<LabelPredicted<F::Likelihood>, ModelError> {
-        let (size, seen) = (at.size(F::SIZE)?, self.engine.project(row.into(), at.offset)?);
-        let mut parts = Vec::with_capacity(seen.len());
-        for ((weight, seen), member) in seen.iter().zip(&self.engine.members) {
-            let likelihoods = self.engine.family.likelihoods(&member.state, size)?;
-            parts.extend(likelihoods.into_iter().map(|(share, likelihood)| (weight * share, *seen, likelihood)));
+        let size = at.size(F::SIZE)?;
+        self.predicted(self.engine.parts(row.into(), at.offset)?, size)
+    }
+
+    /// The prediction at `row`, as [`predict`](Self::predict) gives it, and then [`update`](Self::update): the same bits, and one
+    /// product with the covariance serves both. The prediction is an error of its own where it cannot be computed though the row was
+    /// learned.
+    ///
+    /// # Errors
+    /// As [`update`](Self::update).
+    pub fn predict_and_update<'a>(
+        &mut self,
+        row: impl Into<Row<'a>>,
+        label: impl Into<Observation>,
+    ) -> Result<Result<LabelPredicted<F::Likelihood>, ModelError>, ModelError> {
+        let (row, observed) = (row.into(), label.into());
+        let size = observed.size(F::SIZE)?;
+        let parts = self.engine.counted(|engine| engine.parts_and_update(row, observed.offset, observed))?;
+        Ok(parts.and_then(|parts| self.predicted(parts, size)))
+    }
+
+    fn predicted(&self, of: Parts<F::State>, size: f64) -> Result<LabelPredicted<F::Likelihood>, ModelError> {
+        let (mut seen, mut parts) = (Vec::with_capacity(of.len()), Vec::with_capacity(of.len()));
+        for (weight, projection, state) in of {
+            let likelihoods = self.engine.family.likelihoods(&state, size)?;
+            seen.push((weight, projection));
+            parts.extend(likelihoods.into_iter().map(|(share, likelihood)| (weight * share, projection, likelihood)));
         }
         LabelPredicted::new(&seen, parts)
     }

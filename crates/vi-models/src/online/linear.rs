@@ -4,7 +4,7 @@ use rand::Rng;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use vi_core::{Error, GaussianLikelihood, Projection, Site};
 
-use super::engine::{Engine, EngineWire, Pass, ScalarFamily, Stateful, check_offset};
+use super::engine::{Engine, EngineWire, Parts, Pass, ScalarFamily, Stateful, check_offset};
 use super::observation::Observation;
 use super::scale::ScalePrior;
 use super::target::Target;
@@ -344,21 +344,41 @@ impl OnlineLinear {
     /// As [`predict`](Self::predict).
     pub fn predict_at<'a>(&self, row: impl Into<Row<'a>>, offset: f64) -> Result<NumberPredicted, ModelError> {
         check_offset(offset)?;
-        let seen = self.engine.project(row.into(), 0.0)?;
+        self.predicted(&self.engine.parts(row.into(), 0.0)?, offset)
+    }
+
+    /// The prediction at `row`, as [`predict_at`](Self::predict_at) gives it, and then [`update`](Self::update): the same bits, and one
+    /// product with the covariance serves both. The prediction is an error of its own where it cannot be computed though the row was
+    /// learned.
+    ///
+    /// # Errors
+    /// As [`update`](Self::update).
+    pub fn predict_and_update<'a>(
+        &mut self,
+        row: impl Into<Row<'a>>,
+        label: impl Into<Observation>,
+    ) -> Result<Result<NumberPredicted, ModelError>, ModelError> {
+        let (row, observed) = (row.into(), label.into());
+        let parts = self.engine.counted(|engine| engine.parts_and_update(row, 0.0, observed))?;
+        Ok(parts.and_then(|parts| self.predicted(&parts, observed.offset)))
+    }
+
+    fn predicted(&self, parts: &Parts<Noise>, offset: f64) -> Result<NumberPredicted, ModelError> {
         let Target { centre, scale: unit } = self.engine.design.target;
         let origin = offset + centre;
-        if let Some(value) = seen.iter().map(|(_, seen)| origin + unit * seen.mean).find(|mean| !mean.is_finite()) {
+        if let Some(value) = parts.iter().map(|(_, seen, _)| origin + unit * seen.mean).find(|mean| !mean.is_finite()) {
             return Err(Error::Overflow { quantity: "the expected label", value }.into());
         }
-        let label: Vec<(f64, Projection)> = seen
-            .iter()
-            .map(|(weight, seen)| (*weight, Projection { variance: 1.0 + seen.variance, ..*seen }))
-            .collect();
-        let label = self.engine.marginal(&label)?.in_units(origin, unit)?;
-        if self.noise().0 > 1.0 {
+        let marginal = |noise: f64| {
+            let with = |seen: Projection| Projection { variance: noise + seen.variance, ..seen };
+            let parts: Vec<_> = parts.iter().map(|(share, seen, state)| (*share, with(*seen), state)).collect();
+            self.engine.family.marginal(&parts)?.in_units(origin, unit)
+        };
+        let label = marginal(1.0)?;
+        if parts.iter().any(|(_, _, noise)| noise.shape > 1.0) {
             check::result("standard deviation of the label", label.standard_deviation())?;
         }
-        Ok(NumberPredicted { label, expectation: self.engine.marginal(&seen)?.in_units(origin, unit)? })
+        Ok(NumberPredicted { label, expectation: marginal(0.0)? })
     }
 
     /// The state of the model, for people to read.

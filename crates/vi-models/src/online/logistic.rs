@@ -4,7 +4,7 @@ use rand::Rng;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use vi_core::refine::{RefineInfo, RefineSettings};
 
-use super::engine::{Engine, EngineWire};
+use super::engine::{Engine, EngineWire, Parts};
 use super::family::Logit;
 use super::observation::Observation;
 use super::posterior::Posterior;
@@ -70,6 +70,23 @@ impl OnlineLogistic {
     /// As [`predict`](Self::predict).
     pub fn predict_at<'a>(&self, row: impl Into<Row<'a>>, offset: f64) -> Result<ProbabilityPredicted, ModelError> {
         Ok(ProbabilityPredicted::new(&self.engine.project(row.into(), offset)?))
+    }
+
+    /// The prediction at `row`, as [`predict_at`](Self::predict_at) gives it, and then [`update`](Self::update): the same bits, and one
+    /// product with the covariance serves both. The prediction is an error of its own where it cannot be computed though the row was
+    /// learned.
+    ///
+    /// # Errors
+    /// As [`update`](Self::update).
+    pub fn predict_and_update<'a>(
+        &mut self,
+        row: impl Into<Row<'a>>,
+        label: impl Into<Observation>,
+    ) -> Result<Result<ProbabilityPredicted, ModelError>, ModelError> {
+        let (row, observed) = (row.into(), label.into());
+        let parts = self.engine.counted(|engine| engine.parts_and_update(row, observed.offset, observed))?;
+        let seen = |parts: Parts<()>| parts.into_iter().map(|(share, seen, ())| (share, seen)).collect::<Vec<_>>();
+        Ok(parts.map(|parts| ProbabilityPredicted::new(&seen(parts))))
     }
 }
 

@@ -232,6 +232,33 @@ impl Model {
         })
     }
 
+    /// The prediction at `row`, as [`predict`](Self::predict) gives it, and then [`update`](Self::update): the same bits, and in models
+    /// of one predictor one product with the covariance serves both. The prediction is an error of its own where it cannot be computed
+    /// though the row was learned.
+    ///
+    /// # Errors
+    /// As [`update`](Self::update).
+    pub fn predict_and_update(
+        &mut self,
+        row: Row<'_>,
+        observed: Observation,
+    ) -> Result<Result<Prediction, ModelError>, ModelError> {
+        Ok(match self {
+            Self::Number(model) => model.predict_and_update(row, observed)?.map(Prediction::Number),
+            Self::Count(model) => model.predict_and_update(row, observed)?.map(Prediction::Count),
+            Self::Two(model) => model.predict_and_update(row, observed)?.map(Prediction::Two),
+            Self::Probit(model) => model.predict_and_update(row, observed)?.map(Prediction::Probit),
+            Self::Trials(model) => model.predict_and_update(row, observed)?.map(Prediction::Trials),
+            Self::Spread(model) => model.predict_and_update(row, observed)?.map(Prediction::Spread),
+            Self::LearnedSpread(model) => model.predict_and_update(row, observed)?.map(Prediction::Spread),
+            Self::Classes(_) => {
+                let predicted = self.predict(row, observed);
+                self.update(row, observed)?;
+                predicted
+            }
+        })
+    }
+
     /// The posterior of each linear predictor at `row`: one, or of classes one for each but the first, relative to that and without
     /// an offset.
     ///

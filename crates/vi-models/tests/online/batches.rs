@@ -5,7 +5,8 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
 use vi_models::online::family::Counts;
 use vi_models::online::{
-    BeliefKind, OnlineGlm, OnlineLinear, OnlineLogistic, OnlineSettings, PriorScale, Row, Rows, Standardise,
+    BeliefKind, Kind, Model, Observation, OnlineGlm, OnlineLinear, OnlineLogistic, OnlineSettings, PriorScale, Row,
+    Rows, Standardise, Start,
 };
 use vi_models::{CoreError, ModelError};
 
@@ -141,4 +142,39 @@ fn predictions_of_many_rows_are_those_of_each() {
     spoiled[5] = f64::NAN;
     let error = model.predict_batch(&spoiled).unwrap_err();
     assert!(matches!(error, ModelError::Core(CoreError::Row { row: 1, .. })), "{error}");
+}
+
+#[test]
+fn predicting_and_learning_together_is_one_after_the_other_to_the_bit() {
+    let (d, n) = (50, 420);
+    let mut rng = ChaCha8Rng::seed_from_u64(21);
+    let rows: Vec<f64> = (0..n * d).map(|_| rng.sample(StandardNormal)).collect();
+    let sums: Vec<f64> = rows.chunks(d).map(|x| x[0] + 0.5 * x[1] - 0.3 * x[2]).collect();
+    let models = [
+        (Model::new(Kind::Number { noise: (0.1, 1e-5) }, d, OnlineLinear::default_settings()), sums.clone()),
+        (
+            Model::new(Kind::Two, d, OnlineSettings { start: Start::OnePass, ..OnlineSettings::default() }),
+            sums.iter().map(|sum| f64::from(*sum > 0.0)).collect(),
+        ),
+        (
+            Model::new(Kind::LearnedSpread, d, OnlineSettings { start: Start::OnePass, ..OnlineSettings::default() }),
+            sums.iter().map(|sum| sum.abs().round()).collect(),
+        ),
+        (Model::new(Kind::Classes { classes: 3, joint: Some(false) }, d, OnlineSettings::default()), vec![1.0; n]),
+    ];
+    for (model, labels) in models {
+        let mut together = model.unwrap();
+        let mut apart = together.clone();
+        for (row, &label) in rows.chunks(d).zip(&labels) {
+            let (row, observed) = (Row::Dense(row), Observation::new(label).weight(0.5 + (label.abs() % 2.0)));
+            let told = together.predict_and_update(row, observed).unwrap();
+            assert_eq!(told, apart.predict(row, Observation::new(0.0)));
+            apart.update(row, observed).unwrap();
+        }
+        let text = |model: &Model| serde_json::to_string(model).unwrap();
+        assert_eq!(text(&together), text(&apart), "{}", together.name());
+        let before = text(&together);
+        assert!(together.predict_and_update(Row::Dense(&rows[..d]), Observation::new(f64::NAN)).is_err());
+        assert_eq!(text(&together), before);
+    }
 }

@@ -12,7 +12,8 @@ fn rows(weights: &[f64], n: usize, seed: u64) -> (Vec<f64>, Vec<f64>) {
     let (d, mut rng) = (weights.len(), ChaCha8Rng::seed_from_u64(seed));
     let mut rows: Vec<f64> = (0..n * d).map(|_| rng.sample(StandardNormal)).collect();
     rows.chunks_mut(d).for_each(|x| x[d - 1] = 3.0);
-    let label = |x: &[f64]| x.iter().zip(weights).map(|(x, w)| x * w).sum::<f64>() + rng.sample::<f64, _>(StandardNormal);
+    let label =
+        |x: &[f64]| x.iter().zip(weights).map(|(x, w)| x * w).sum::<f64>() + rng.sample::<f64, _>(StandardNormal);
     let labels = rows.chunks(d).map(label).collect();
     (rows, labels)
 }

@@ -3,13 +3,15 @@
 
 use vi_core::{Error, Projection};
 
+use super::learn::MemberStep;
+use super::place::shares;
 use super::scalar::ScalarFamily;
 use super::{Engine, Member};
 use crate::marginal::Marginal;
-use crate::online::Row;
 use crate::online::design::RowSpace;
 use crate::online::row::check_row;
 use crate::online::target::Target;
+use crate::online::{Observation, Row};
 use crate::{ModelError, check};
 
 impl<F: ScalarFamily> Engine<F> {
@@ -24,13 +26,40 @@ impl<F: ScalarFamily> Engine<F> {
     fn seen_along(&self, row: Row<'_>, offset: f64) -> Result<Vec<(f64, Projection)>, ModelError> {
         let see = |(weight, member): (f64, &Member<_>)| {
             let seen = member.seen(row, self.family.noise_variance(&member.state))?;
-            let mean = seen.mean + offset;
-            if !mean.is_finite() {
-                return Err(Error::Overflow { quantity: "the linear predictor, offset included", value: mean }.into());
-            }
-            Ok((weight, Projection { mean, variance: seen.variance }))
+            Ok((weight, shifted(seen, offset)?))
         };
         self.weights().into_iter().zip(&self.members).map(see).collect()
+    }
+
+    /// [`project`](Self::project) with the state of each member.
+    pub(in crate::online) fn parts(&self, row: Row<'_>, offset: f64) -> Result<Parts<F::State>, ModelError> {
+        let seen = self.project(row, offset)?;
+        Ok(seen.into_iter().zip(&self.members).map(|((share, seen), of)| (share, seen, of.state.clone())).collect())
+    }
+
+    /// [`parts`](Self::parts), and then learns the row: one product with the covariance serves both. The parts are an error of their own
+    /// where they cannot be computed though the row was learned.
+    pub(in crate::online) fn parts_and_update(
+        &mut self,
+        row: Row<'_>,
+        offset: f64,
+        observed: Observation,
+    ) -> Result<Result<Parts<F::State>, ModelError>, ModelError> {
+        if !self.fixed {
+            let parts = self.parts(row, offset);
+            return self.update(row, observed).map(|()| parts);
+        }
+        let family = self.family.clone();
+        let mut parts = Ok(Vec::new());
+        self.update_telling(row, observed, |members, steps| {
+            let part = |((share, member), step): ((f64, &Member<F::State>), &MemberStep<F::State>)| {
+                let (own, gain) = (step.row.seen[0], step.row.belief.gain());
+                let seen = member.averaged(own, gain, family.noise_variance(&member.state))?;
+                Ok((share, shifted(seen, offset)?, member.state.clone()))
+            };
+            parts = shares(members).into_iter().zip(members).zip(steps).map(part).collect();
+        })?;
+        Ok(parts)
     }
 
     /// The posterior of a number in the units of the labels, from what each member says of it.
@@ -89,6 +118,22 @@ impl<F: ScalarFamily> Engine<F> {
             return Err(Error::Overflow { quantity: "the linear predictor, offset included", value }.into());
         }
         self.marginal(&seen)?.in_units(origin, scale)
+    }
+}
+
+/// What the members say of a row: the share of each, its projection, its state.
+pub(in crate::online) type Parts<S> = Vec<(f64, Projection, S)>;
+
+/// A projection with the offset added.
+///
+/// # Errors
+/// `Overflow`.
+fn shifted(seen: Projection, offset: f64) -> Result<Projection, ModelError> {
+    let mean = seen.mean + offset;
+    if mean.is_finite() {
+        Ok(Projection { mean, ..seen })
+    } else {
+        Err(Error::Overflow { quantity: "the linear predictor, offset included", value: mean }.into())
     }
 }
 

@@ -184,8 +184,9 @@ pub(crate) struct RowStep {
     pub(in crate::online) belief: AnyStep,
     /// Used by families whose rows see several directions at once.
     pub(in crate::online) vector: Option<PreparedSoftmax>,
-    /// Used by families whose predictors are independent: the projections, the sites, and a step for each.
+    /// The projection of each predictor.
     pub(in crate::online) seen: Vec<Projection>,
+    /// Used by families whose predictors are independent: the sites, and a step for each.
     pub(in crate::online) sites: Vec<Site>,
     pub(in crate::online) parts: Vec<AnyStep>,
 }

@@ -27,8 +27,8 @@ pub(super) struct Work<S> {
 
 /// What a member will be after a row.
 #[derive(Debug)]
-struct MemberStep<S> {
-    row: RowStep,
+pub(super) struct MemberStep<S> {
+    pub(super) row: RowStep,
     state: Option<S>,
     score: f64,
 }
@@ -67,18 +67,20 @@ pub(in crate::online) fn prior_variances(settings: &OnlineSettings, prior_scale:
     variances
 }
 
-/// One row for every member: prepared for all, then written for all. On an error every member is as it was.
+/// One row for every member: prepared for all, then written for all. `then` sees the members before they are written. On an error every
+/// member is as it was.
 pub(super) fn learn<F: Family>(
     members: &mut [Member<F::State>],
     family: &F,
     design: &Design,
     (row, observed): (Row<'_>, &Observation),
     work: &mut Work<F::State>,
+    then: impl FnOnce(&[Member<F::State>], &[MemberStep<F::State>]),
 ) -> Result<(), Error> {
     let Work { spaces, steps, .. } = work;
     spaces.resize_with(spaces.len().max(1), RowSpace::default);
     let row = design.write(row, &mut spaces[0])?;
-    learn_first(members, family, design, (&[row], observed), steps)
+    learn_first(members, family, design, (&[row], observed), steps, then)
 }
 
 /// The first of `rows`, which are written in the model's columns and learned one after another.
@@ -88,6 +90,7 @@ fn learn_first<F: Family>(
     design: &Design,
     (rows, observed): (&[Row<'_>], &Observation),
     steps: &mut Vec<MemberStep<F::State>>,
+    then: impl FnOnce(&[Member<F::State>], &[MemberStep<F::State>]),
 ) -> Result<(), Error> {
     let jacobian = design.target.log_jacobian(observed);
     let observed = &design.target.apply(observed)?;
@@ -99,6 +102,7 @@ fn learn_first<F: Family>(
         step.score = family.prepare_row(&member.belief, &mut state, (row, observed), &mut step.row)?;
         step.state = Some(state);
     }
+    then(members, steps);
     for (member, step) in members.iter_mut().zip(steps) {
         family.commit_row(&mut member.belief, row, &mut step.row);
         if let Some(state) = step.state.take() {
@@ -177,7 +181,7 @@ impl<F: Family> Engine<F> {
                     let (i, then) = (first + t, &mut then[first + t]);
                     let before = then.map(|_| together(members));
                     let row = (&written[t..], &part[t].1);
-                    learn_first(members, family, design, row, steps).map_err(|error| error.at_row(i))?;
+                    learn_first(members, family, design, row, steps, |_, _| ()).map_err(|error| error.at_row(i))?;
                     *then = before.map(|before| together(members) - before);
                     let n = *observations + i as u64 + 1;
                     age(members, settings, family, design, (&mut *base, &mut *drift), n, anchors);

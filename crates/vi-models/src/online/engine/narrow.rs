@@ -67,15 +67,22 @@ impl<S> Member<S> {
 
     /// `xᵀμ` and `xᵀPx`, averaged over the prior scale; the belief is in units of the variance `noise`.
     pub(super) fn seen(&self, row: Row<'_>, noise: f64) -> Result<Projection, Error> {
-        let (mut step, mean, variance) = (AnyStep::default(), self.belief.mean(), self.around.variance);
+        let mut step = AnyStep::default();
         let own = self.belief.project(row, 1.0, &mut step)?;
+        self.averaged(own, step.gain(), noise)
+    }
+
+    /// [`seen`](Self::seen) of a row whose projection and product `Px` are known.
+    pub(super) fn averaged(&self, own: Projection, gain: &[f64], noise: f64) -> Result<Projection, Error> {
+        let (mean, variance) = (self.belief.mean(), self.around.variance);
         if variance == 0.0 {
             return Ok(own);
         }
-        let z = self.weighed(step.gain());
-        let first = [2.0 * dot(&z, mean), 2.0 * dot(&z, step.gain())];
+        let z = self.weighed(gain);
+        let first = [2.0 * dot(&z, mean), 2.0 * dot(&z, gain)];
         let mut second = first.map(|first| -2.0 * first);
         if 2.0 * variance * first[1] > UNNOTICED * own.variance {
+            let mut step = AnyStep::default();
             let turned = self.belief.project(Row::Dense(&z), 1.0, &mut step)?;
             second[0] += 8.0 * dot(&self.weighed(step.gain()), mean);
             second[1] += 8.0 * turned.variance;

@@ -71,6 +71,17 @@ pub(super) fn normalise<S>(members: &mut [Member<S>]) -> Option<f64> {
     Some(total)
 }
 
+/// The share of each member in the answers; the sum is 1.
+pub(super) fn shares<S>(members: &[Member<S>]) -> Vec<f64> {
+    let most = members.iter().map(Member::log_weight).fold(f64::NEG_INFINITY, f64::max);
+    if members.len() == 1 || !most.is_finite() {
+        return vec![1.0 / members.len() as f64; members.len()];
+    }
+    let weights: Vec<f64> = members.iter().map(|member| (member.log_weight() - most).exp()).collect();
+    let total: f64 = weights.iter().sum();
+    weights.into_iter().map(|weight| weight / total).collect()
+}
+
 /// The members before any row.
 pub(super) fn bank<F: Family>(
     settings: &OnlineSettings,
@@ -361,14 +372,7 @@ impl<F: Family> Engine<F> {
 
     /// The share of each member in the answers; the sum is 1.
     pub(in crate::online) fn weights(&self) -> Vec<f64> {
-        let most = self.best().log_weight();
-        if self.members.len() == 1 || !most.is_finite() {
-            let share = 1.0 / self.members.len() as f64;
-            return vec![share; self.members.len()];
-        }
-        let weights: Vec<f64> = self.members.iter().map(|member| (member.log_weight() - most).exp()).collect();
-        let total: f64 = weights.iter().sum();
-        weights.into_iter().map(|weight| weight / total).collect()
+        shares(&self.members)
     }
 }
 

@@ -275,6 +275,8 @@ impl<F: ScalarFamily> Family for F {
     ) -> Result<f64, Error> {
         let rule = OnePass::of::<F>(row_likelihood(self, state, observed)?);
         let seen = belief.project(row, 1.0, &mut step.belief)?;
+        step.seen.clear();
+        step.seen.push(seen);
         let by_rule = rule
             .site(seen.mean, seen.variance, observed.label)
             .and_then(|site| Ok((site, score(self, state, &rule, observed, seen)?)));

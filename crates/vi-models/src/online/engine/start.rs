@@ -139,7 +139,14 @@ impl<F: Family> Engine<F> {
         let given = OnlineSettings { prior_scale: PriorScale::Given(scale), ..self.settings.clone() };
         let mut members = bank(&given, &self.family, self.design.columns())?;
         for kept in &self.rows {
-            learn(&mut members, &self.family, &self.design, (kept.row.as_row(), &kept.observed), &mut self.work)?;
+            learn(
+                &mut members,
+                &self.family,
+                &self.design,
+                (kept.row.as_row(), &kept.observed),
+                &mut self.work,
+                |_, _| (),
+            )?;
         }
         Ok(members.pop())
     }
@@ -176,7 +183,7 @@ impl<F: Family> Engine<F> {
     }
 
     fn learn_one(&mut self, row: Row<'_>, observed: &Observation, n: u64) -> Result<(), Error> {
-        learn(&mut self.members, &self.family, &self.design, (row, observed), &mut self.work)?;
+        learn(&mut self.members, &self.family, &self.design, (row, observed), &mut self.work, |_, _| ())?;
         let Self { members, settings, family, design, base, drift, work, .. } = self;
         age(members, settings, family, design, (base, drift), n, work.anchors());
         Ok(())
@@ -245,7 +252,7 @@ impl<F: Family> Engine<F> {
         let (mut base, mut drift) = (0.0, Drift::default());
         for (kept, n) in rows.iter().zip(1..) {
             let row = (kept.row.as_row(), &kept.observed);
-            learn(&mut members, family, design, row, work)?;
+            learn(&mut members, family, design, row, work, |_, _| ())?;
             age(&mut members, settings, family, design, (&mut base, &mut drift), n, work.anchors());
         }
         self.drift = drift;
