@@ -344,7 +344,7 @@ impl OnlineLinear {
     /// As [`predict`](Self::predict).
     pub fn predict_at<'a>(&self, row: impl Into<Row<'a>>, offset: f64) -> Result<NumberPredicted, ModelError> {
         check_offset(offset)?;
-        self.predicted(&self.engine.parts(row.into(), 0.0)?, offset)
+        self.predicted(&self.engine.parts(row.into(), 0.0)?, self.engine.design.target, offset)
     }
 
     /// The prediction at `row`, as [`predict_at`](Self::predict_at) gives it, and then [`update`](Self::update): the same bits, and one
@@ -358,13 +358,14 @@ impl OnlineLinear {
         row: impl Into<Row<'a>>,
         label: impl Into<Observation>,
     ) -> Result<Result<NumberPredicted, ModelError>, ModelError> {
-        let (row, observed) = (row.into(), label.into());
+        let (row, observed, target) = (row.into(), label.into(), self.engine.design.target);
         let parts = self.engine.counted(|engine| engine.parts_and_update(row, 0.0, observed))?;
-        Ok(parts.and_then(|parts| self.predicted(&parts, observed.offset)))
+        Ok(parts.and_then(|parts| self.predicted(&parts, target, observed.offset)))
     }
 
-    fn predicted(&self, parts: &Parts<Noise>, offset: f64) -> Result<NumberPredicted, ModelError> {
-        let Target { centre, scale: unit } = self.engine.design.target;
+    /// The label where the members saw a row so, in units of `target`.
+    fn predicted(&self, parts: &Parts<Noise>, target: Target, offset: f64) -> Result<NumberPredicted, ModelError> {
+        let Target { centre, scale: unit } = target;
         let origin = offset + centre;
         if let Some(value) = parts.iter().map(|(_, seen, _)| origin + unit * seen.mean).find(|mean| !mean.is_finite()) {
             return Err(Error::Overflow { quantity: "the expected label", value }.into());
