@@ -200,7 +200,8 @@ impl Spectrum {
                 (variance, square.sqrt() * gamma * variance)
             };
             let own = at(centre);
-            let average = |of: &dyn Fn((f64, f64)) -> f64| nodes.iter().map(|(scale, share)| share * of(at(*scale))).sum::<f64>();
+            let average =
+                |of: &dyn Fn((f64, f64)) -> f64| nodes.iter().map(|(scale, share)| share * of(at(*scale))).sum::<f64>();
             let (variance, mean) = (average(&|at| at.0), average(&|at| at.1));
             let between = average(&|at| (at.1 - mean).powi(2)) / noise;
             let of_rows = own.0.recip() - least(centre);
