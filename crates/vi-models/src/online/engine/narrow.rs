@@ -129,7 +129,9 @@ impl<S> Member<S> {
     pub(in crate::online) fn draw<R: Rng + ?Sized>(&self, spread: f64, rng: &mut R) -> Result<Vec<f64>, Error> {
         let mut deviation = vec![0.0; self.belief.dim()];
         self.belief.draw_deviation(&mut deviation, rng)?;
-        deviation.iter_mut().for_each(|value| *value *= spread);
+        for value in &mut deviation {
+            *value *= spread;
+        }
         let step = self.drawn(rng);
         self.turned((step, step * step), deviation)
     }
