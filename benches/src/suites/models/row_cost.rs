@@ -20,19 +20,20 @@ const FULL: [(usize, usize, usize); 5] =
     [(10, 20_000, 5000), (30, 10_000, 2500), (100, 3000, 800), (300, 1200, 600), (1000, 500, 500)];
 const SPARSE_INPUTS: usize = 1 << 20;
 const ENTRIES: usize = 40;
-/// Rows that are not timed: at least those that the default fits together, twenty for each of up to 128 weights, and where `d` is large
-/// the first return of the fading model, which makes the prior that it returns to.
+/// Rows that are not timed: up to 128 weights those after which the default has one belief for all prior scales, beyond at least those that it
+/// fits together, and where `d` is large the first return of the fading model, which makes the prior that it returns to.
 fn warm_up(d: usize) -> usize {
     match d {
-        0..128 => (20 * (d + 1)).max(50) + 14,
+        0..128 => 2064,
         128..2000 => 64,
         _ => 256,
     }
 }
 
 const ONE: &str = "one scale";
-/// How much more than one scale the default and a fading model may cost.
+/// How much more than one scale the default may cost while it has three, and once it has one belief for them; and a fading model.
 const DEFAULT: f64 = 3.3;
+const NARROW: f64 = 1.2;
 const FADING: f64 = 1.2;
 
 pub(super) fn run(effort: Effort, report: &mut Report) -> Result<(), BenchError> {
@@ -122,9 +123,10 @@ fn measure(
     };
     let alone = Record::alone(format!("models/row/{name}/one"), Spread::of(&samples[0]), Unit::Seconds);
     report.push(below(alone, limits[0]));
-    for (form, samples, most, limit) in
-        [("default", &samples[1], DEFAULT, None), ("fading", &samples[2], FADING, limits[1])]
-    {
+    for (form, samples, most, limit) in [
+        ("default", &samples[1], if inputs < 128 { NARROW } else { DEFAULT }, None),
+        ("fading", &samples[2], FADING, limits[1]),
+    ] {
         let record = Record::compared(format!("models/row/{name}/{form}"), against_one(samples), ONE);
         report.push(below(record.target(Target::RatioAtLeast(1.0 / most)), limit));
     }

@@ -3,7 +3,8 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
-use vi_models::online::{OnlineInfo, OnlineLinear, OnlineLogistic, OnlineSettings, PriorScale, Standardise};
+use serde::Serialize;
+use vi_models::online::{OnlineLinear, OnlineLogistic, OnlineSettings, PriorScale, Standardise};
 
 use crate::{bits, stream};
 
@@ -18,10 +19,9 @@ fn rows(weights: &[f64], n: usize, seed: u64) -> (Vec<f64>, Vec<f64>) {
     (rows, labels)
 }
 
-/// Whether the shares are those of the one belief's nodes.
-fn is_one(info: &OnlineInfo) -> bool {
-    let shares = info.prior_scales.iter().map(|(_, share)| *share);
-    shares.len() == 3 && shares.zip([1.0 / 6.0, 2.0 / 3.0, 1.0 / 6.0]).all(|(share, of)| share == of)
+/// Whether the model keeps one belief, as its document tells.
+fn is_one(model: &impl Serialize) -> bool {
+    serde_json::to_value(model).unwrap()["members"].as_array().unwrap().len() == 1
 }
 
 const WEIGHTS: [f64; 6] = [0.7, -0.4, 0.2, 0.0, -0.8, 0.0];
@@ -37,7 +37,7 @@ fn one_belief_answers_as_the_average_over_all_scales() {
         model
     };
     let model = learned(PriorScale::Learned);
-    assert!(is_one(&model.info()), "{:?}", model.info().prior_scales);
+    assert!(is_one(&model), "{:?}", model.info().prior_scales);
     // Every scale of a grid, weighed by its evidence and the prior of the scale.
     let scales: Vec<f64> = (0..60).map(|i| (-2.5 + 0.07 * f64::from(i)).exp()).collect();
     let given: Vec<OnlineLinear> = scales.iter().map(|scale| learned(PriorScale::Given(*scale))).collect();
@@ -60,11 +60,12 @@ fn one_belief_answers_as_the_average_over_all_scales() {
             own.variance() + (own.mean() - mean).powi(2)
         };
         let deviation = average(&square).sqrt();
-        // Without corrections the mean is off by some .02 deviations.
-        assert!((told.mean() - mean).abs() < 4e-3 * deviation, "{} {mean} {deviation}", told.mean());
+        // Without corrections means are off by up to .02 deviations in the root mean square; what is left is of third order.
+        assert!((told.mean() - mean).abs() < 8e-3 * deviation, "{} {mean} {deviation}", told.mean());
         assert!((told.standard_deviation() / deviation - 1.0).abs() < 4e-3, "{told:?} {deviation}");
     }
-    // Of the input that never moved there is nothing but the prior: what the scale's variance of a tenth does to it to second order.
+    // Of the input that never moved there is nothing but the prior: the average of the squared scale, by three nodes
+    // of the density when the scales were last placed; a parabola about its mean misses a tenth.
     let (told, asked) = (model.weight(5).unwrap().variance(), average(&|model| model.weight(5).unwrap().variance()));
     assert!((told / asked - 1.0).abs() < 0.05, "{told} {asked}");
 }
@@ -74,22 +75,22 @@ fn draws_of_one_belief_have_its_mean_and_variance() {
     let (x, y) = rows(&WEIGHTS, 1500, 2);
     let mut model = OnlineLinear::new(6).unwrap();
     model.update_batch(&x, &y).unwrap();
-    assert!(is_one(&model.info()));
-    // The second combination is nearly all of the input that never moved.
-    let asked = [[1.0, 0.5, -1.0, 0.0, 2.0, 0.0], [0.1, 0.0, 0.0, 0.0, 0.0, 1.0]];
-    let told = asked.map(|c| model.combination(&c).unwrap());
+    assert!(is_one(&model));
+    // The second combination and the second row are nearly all of the input that never moved.
+    let asked = [[1.0, 0.5, -1.0, 0.0, 2.0, 3.0], [0.1, 0.0, 0.0, 0.0, 0.0, 1.0]];
     let weights = model.weights().weights;
     let mut rng = ChaCha8Rng::seed_from_u64(3);
     let n = 20_000;
     for way in 0..2 {
         let mut sums = [(0.0, 0.0); 2];
+        let told = asked.map(|c| if way == 0 { model.combination(&c) } else { model.predictor(&c, 0.0) }.unwrap());
         for _ in 0..n {
             let drawn = if way == 0 {
                 let drawn = model.sample(&mut rng).unwrap().weights;
                 asked.map(|c| c.iter().zip(&drawn).map(|(c, w)| c * w).sum::<f64>())
             } else {
-                let drawn = model.sample_scores(&[asked[0], asked[1], [0.0; 6]].concat(), &mut rng).unwrap();
-                [drawn[0] - drawn[2], drawn[1] - drawn[2]]
+                let drawn = model.sample_scores(&asked.concat(), &mut rng).unwrap();
+                [drawn[0], drawn[1]]
             };
             for ((sum, told), drawn) in sums.iter_mut().zip(&told).zip(drawn) {
                 let z = (drawn - told.mean()) / told.standard_deviation();
@@ -120,7 +121,7 @@ fn a_posterior_of_the_scale_that_widens_gets_its_scales_back() {
         let x: [f64; 12] = std::array::from_fn(|j| if j < 2 || late { rng.sample(StandardNormal) } else { 0.0 });
         let t: f64 = x.iter().enumerate().map(|(j, x)| if j % 2 == 0 { 0.3 * x } else { -0.3 * x }).sum();
         model.update(&x, t + rng.sample::<f64, _>(StandardNormal)).unwrap();
-        let one = is_one(&model.info());
+        let one = is_one(&model);
         if one && first.is_none() {
             first = Some(n);
         }
@@ -145,7 +146,7 @@ fn parts_with_one_belief_each_merge_to_the_whole() {
     whole.update_batch(&x, &y).unwrap();
     left.update_batch(&x[..1800 * 4], &y[..1800]).unwrap();
     right.update_batch(&x[1800 * 4..], &y[1800..]).unwrap();
-    assert!(is_one(&left.info()) && is_one(&right.info()) && left.info().prior_scale != right.info().prior_scale);
+    assert!(is_one(&left) && is_one(&right) && left.info().prior_scale != right.info().prior_scale);
     left.merge(&[&right]).unwrap();
     assert!((left.evidence() - whole.evidence()).abs() < 0.05, "{} {}", left.evidence(), whole.evidence());
     for row in x.chunks(4).take(10) {
@@ -160,7 +161,7 @@ fn one_belief_is_stored_and_goes_on() {
     let (x, y) = stream(9000, 7);
     let mut model = OnlineLogistic::new(3).unwrap();
     model.update_batch(&x[..8000 * 3], &y[..8000]).unwrap();
-    assert!(is_one(&model.info()), "{:?}", model.info().prior_scales);
+    assert!(is_one(&model), "{:?}", model.info().prior_scales);
     let text = bits(&model);
     let mut again: OnlineLogistic = serde_json::from_str(&text).unwrap();
     assert_eq!(again.predict(&x[..3]).unwrap(), model.predict(&x[..3]).unwrap());
@@ -172,14 +173,16 @@ fn one_belief_is_stored_and_goes_on() {
     document["seal"]["checksum"] = serde_json::Value::Null;
     let read = |document: &serde_json::Value| serde_json::from_value::<OnlineLogistic>(document.clone());
     assert!(read(&document).is_ok());
-    for wrong in [serde_json::json!(-0.1), serde_json::json!(null)] {
+    for wrong in
+        [[[-0.5, 0.5], [0.5, 0.4]], [[-0.5, 0.5], [0.4, 0.5]], [[-40.0, 0.5], [40.0, 0.5]], [[0.0, 2.0], [0.0, -1.0]]]
+    {
         let mut damaged = document.clone();
-        damaged["members"][0]["scale_variance"] = wrong;
+        damaged["members"][0]["around"] = serde_json::json!(wrong);
         assert!(read(&damaged).is_err());
     }
     // Beside others a scale is one scale.
     let other = document["members"][0].clone();
     document["members"][0]["prior_scale"] = serde_json::json!(1e-2);
     document["members"].as_array_mut().unwrap().push(other);
-    assert!(read(&document).unwrap_err().to_string().contains("variance of a prior scale"));
+    assert!(read(&document).unwrap_err().to_string().contains("one of several prior scales"));
 }

@@ -1,6 +1,6 @@
 //! One member in place of several, once the posterior of the prior scale is narrow.
 //!
-//! Let `u = log s` have the posterior mean `û` and variance `C`. The one member has the scale `exp û`, mean `μ`, covariance `P`, and `Λ` is
+//! Let the posterior of `u = log s` have the mean `û` and the nodes `û + δ_k` with the shares `w_k`. The one member has the scale `exp û`, mean `μ`, covariance `P`, and `Λ` is
 //! the part of its prior precision that has the scale: `s⁻²` for each input, 0 for the intercept. With the sites held, another scale
 //! changes `P⁻¹` by that of `Λ` and leaves `P⁻¹μ`, so that
 //!
@@ -14,17 +14,18 @@
 //! ∂a = 2zᵀμ,   ∂²a = −2∂a + 8hᵀΛμ,   ∂ν = 2zᵀg,   ∂²ν = −2∂ν + 8zᵀh,
 //! ```
 //!
-//! and averaged over `u` the mean is `a + ½C∂²a`, the variance `ν + C(∂a)²/σ² + ½C∂²ν`, in units of the noise `σ²` where that is learned. `g` is
-//! the product that makes `ν`. The product `h` is made only where its terms could be noticed: since `ΛP ≤ 1`, `zᵀh ≤ zᵀg`, and rows
+//! so that the node `k` has the mean `a + δ_k∂a + ½δ_k²∂²a` and the variance `exp(log ν + δ_k∂log ν + ½δ_k²∂²log ν)`, which is right for an input of
+//! which no row has told, `ν ∝ s²`. The row's mean and variance are those of the mixture, in units of the noise where that is learned. `g` is the
+//! product that makes `ν`. The product `h` is made only where its terms could be noticed: since `ΛP ≤ 1`, `zᵀh ≤ zᵀg`, and rows
 //! that the data have told of have `zᵀg` far below `ν`; an input that no row has moved needs it.
 //!
-//! A draw takes `δ ~ N(0, C)` and a deviation `d ~ N(0, P)`. To second order in `δ`
+//! A draw takes a node with its share and a deviation `d ~ N(0, P)`. To second order in `δ`
 //!
 //! ```text
 //! μ + d + (δ − δ²)·PΛ(2μ + d) + δ²·PΛPΛ(4μ + 3d/2)
 //! ```
 //!
-//! has the mean and the covariance of the member at the scale `exp(û + δ)`; its average is the posterior mean.
+//! has the mean and the covariance of the member at the scale `exp(û + δ)`; its average over the nodes is the posterior mean.
 //!
 //! Rows are learned, and scored for the evidence, at the scale `exp û`: one belief's work. When the scales are placed again, the curve of
 //! the evidence about this scale gives the evidence averaged over `u`, and it is decided anew, by what the answers of the nodes and of the
@@ -32,22 +33,54 @@
 //! (`takes_one`).
 
 use rand::Rng;
-use rand_distr::{Distribution, StandardNormal};
 use vi_core::{Belief, Error, GaussianBelief, Projection, Row};
 
 use super::Member;
+use crate::ModelError;
+use crate::marginal::pick;
 use crate::online::belief::AnyStep;
 
 /// The relative change of a variance that is left out with the product `h`.
 const UNNOTICED: f64 = 1e-3;
 
+/// No scale is farther from the average of all than this, in `log s`.
+const FARTHEST: f64 = 30.0;
+
+/// What rounding leaves of a sum that is 0.
+const ROUNDING: f64 = 1e-9;
+
 /// The posterior of `u = log s` that one member stands for, beside its mean, which is that of the member's prior scale.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(in crate::online) struct Around {
-    /// `C`; 0 for a member that stands for its own scale alone.
-    pub(super) variance: f64,
+    /// `(δ, w)`, the average of `δ` being 0; empty for a member that stands for its own scale alone.
+    pub(super) nodes: Vec<(f64, f64)>,
     /// How many weights, the first ones, have the scale.
     pub(super) scaled: usize,
+}
+
+impl Around {
+    fn average(&self, of: impl Fn(f64) -> f64) -> f64 {
+        self.nodes.iter().map(|(step, share)| share * of(*step)).sum()
+    }
+
+    /// The variance of `u`.
+    fn variance(&self) -> f64 {
+        self.average(|step| step * step)
+    }
+
+    /// Checks stored nodes.
+    ///
+    /// # Errors
+    /// [`ModelError::Document`].
+    pub(super) fn check(&self) -> Result<(), ModelError> {
+        let possible = self.nodes.iter().all(|(step, share)| step.abs() < FARTHEST && *share > 0.0);
+        let averages = [self.average(|_| 1.0) - 1.0, self.average(|step| step)];
+        if self.nodes.is_empty() || possible && averages.iter().all(|off| off.abs() < ROUNDING) {
+            Ok(())
+        } else {
+            Err(ModelError::Document { what: "nodes about a prior scale" })
+        }
+    }
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {
@@ -55,14 +88,12 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 }
 
 impl<S> Member<S> {
-    /// Each prior scale and its share: of a member that stands for several, the nodes of `N(û, C)`.
+    /// Each prior scale that the member stands for, and its share.
     pub(in crate::online) fn scales(&self) -> Vec<(f64, f64)> {
-        if self.around.variance == 0.0 {
+        if self.around.nodes.is_empty() {
             return vec![(self.prior_scale, 1.0)];
         }
-        let step = (3.0 * self.around.variance).sqrt().exp();
-        let scale = self.prior_scale;
-        vec![(scale / step, 1.0 / 6.0), (scale, 2.0 / 3.0), (scale * step, 1.0 / 6.0)]
+        self.around.nodes.iter().map(|(step, share)| (self.prior_scale * step.exp(), *share)).collect()
     }
 
     /// `xᵀμ` and `xᵀPx`, averaged over the prior scale; the belief is in units of the variance `noise`.
@@ -74,33 +105,40 @@ impl<S> Member<S> {
 
     /// [`seen`](Self::seen) of a row whose projection and product `Px` are known.
     pub(super) fn averaged(&self, own: Projection, gain: &[f64], noise: f64) -> Result<Projection, Error> {
-        let (mean, variance) = (self.belief.mean(), self.around.variance);
-        if variance == 0.0 {
+        let (mean, around) = (self.belief.mean(), &self.around);
+        if around.nodes.is_empty() || own.variance == 0.0 {
             return Ok(own);
         }
         let z = self.weighed(gain);
         let first = [2.0 * dot(&z, mean), 2.0 * dot(&z, gain)];
         let mut second = first.map(|first| -2.0 * first);
-        if 2.0 * variance * first[1] > UNNOTICED * own.variance {
+        if 2.0 * around.variance() * first[1] > UNNOTICED * own.variance {
             let mut step = AnyStep::default();
             let turned = self.belief.project(Row::Dense(&z), 1.0, &mut step)?;
             second[0] += 8.0 * dot(&self.weighed(step.gain()), mean);
             second[1] += 8.0 * turned.variance;
         }
-        let spread = own.variance + variance * (first[0] * (first[0] / noise) + 0.5 * second[1]);
-        Projection::new(own.mean + 0.5 * variance * second[0], spread.max(0.0), 0.0)
+        let (slope, bend) = (first[1] / own.variance, second[1] / own.variance);
+        let bend = bend - slope * slope;
+        let within = around.average(|step| (step * (slope + 0.5 * bend * step)).exp());
+        let moved = |step: f64| step * (first[0] + 0.5 * second[0] * step);
+        let shift = around.average(moved);
+        let between = around.average(|step| (moved(step) - shift).powi(2)) / noise;
+        Projection::new(own.mean + shift, own.variance * within + between, 0.0)
     }
 
     /// The posterior mean of the weights, averaged over the prior scale.
     pub(super) fn mean(&self) -> Result<Vec<f64>, Error> {
-        self.turned((0.0, self.around.variance), vec![0.0; self.belief.dim()])
+        self.turned((0.0, self.around.variance()), vec![0.0; self.belief.dim()])
     }
 
     /// A draw of the weights; `spread` multiplies the deviation from the mean.
     pub(in crate::online) fn draw<R: Rng + ?Sized>(&self, spread: f64, rng: &mut R) -> Result<Vec<f64>, Error> {
         let mut deviation = vec![0.0; self.belief.dim()];
         self.belief.draw_deviation(&mut deviation, rng)?;
-        deviation.iter_mut().for_each(|value| *value *= spread);
+        for value in &mut deviation {
+            *value *= spread;
+        }
         let step = self.drawn(rng);
         self.turned((step, step * step), deviation)
     }
@@ -137,11 +175,8 @@ impl<S> Member<S> {
 
     /// `δ`.
     fn drawn<R: Rng + ?Sized>(&self, rng: &mut R) -> f64 {
-        if self.around.variance == 0.0 {
-            return 0.0;
-        }
-        let z: f64 = StandardNormal.sample(rng);
-        self.around.variance.sqrt() * z
+        let nodes = &self.around.nodes;
+        nodes.get(pick(nodes.iter().map(|(_, share)| *share), rng)).map_or(0.0, |(step, _)| *step)
     }
 
     /// `Λv`.

@@ -204,9 +204,8 @@ impl<'a, F: Family> Curve<'a, F> {
     /// One member for the nodes of the scale's posterior, where on the rows that were learned its plain answers are those of the nodes
     /// but for corrections that derivatives can be trusted with.
     fn one(&self, nodes: &[(f64, f64)]) -> Result<Option<Member<F::State>>, Error> {
-        let average = |of: &dyn Fn(f64) -> f64| nodes.iter().map(|(scale, share)| share * of(scale.ln())).sum::<f64>();
-        let mean = average(&|u| u);
-        let (scale, variance) = (mean.exp(), average(&|u| (u - mean).powi(2)));
+        let mean: f64 = nodes.iter().map(|(scale, share)| share * scale.ln()).sum();
+        let scale = mean.exp();
         let known = self.members.iter().zip(&self.fixed).filter_map(|(member, fixed)| Some((member, fixed.as_ref()?)));
         let from = |member: &Member<_>| distance(member.prior_scale, scale);
         let Some((member, spectrum)) = known.min_by(|(a, _), (b, _)| from(a).total_cmp(&from(b))) else {
@@ -217,7 +216,8 @@ impl<'a, F: Family> Curve<'a, F> {
             return Ok(None);
         }
         let member = self.member(scale)?;
-        let around = Around { variance, scaled: self.weights.scaled };
+        let nodes = nodes.iter().map(|(scale, share)| (scale.ln() - mean, *share)).collect();
+        let around = Around { nodes, scaled: self.weights.scaled };
         Ok(Some(Member { around, log_mass: -member.evidence, ..member }))
     }
 

@@ -46,7 +46,7 @@ impl<F: Family> Engine<F> {
                 + 0.5 * gained_log_det(&prior, &beliefs, &belief)?;
             members.push(Member {
                 prior_scale: own.prior_scale,
-                around: own.around,
+                around: own.around.clone(),
                 lambda: own.lambda,
                 belief,
                 state,

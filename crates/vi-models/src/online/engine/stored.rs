@@ -51,17 +51,12 @@ fn is_one(runs: &u64) -> bool {
     *runs == 1
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
-fn is_zero(variance: &f64) -> bool {
-    *variance == 0.0
-}
-
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct MemberWire<S> {
     prior_scale: f64,
-    /// Not written where it is 0.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    scale_variance: f64,
+    /// Not written where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    around: Vec<(f64, f64)>,
     lambda: f64,
     belief: BeliefWire,
     state: S,
@@ -86,7 +81,7 @@ impl<F: Family> Engine<F> {
                 .map(|member| {
                     Ok(MemberWire {
                         prior_scale: member.prior_scale,
-                        scale_variance: member.around.variance,
+                        around: member.around.nodes.clone(),
                         lambda: member.lambda,
                         belief: member.belief.to_wire()?,
                         state: member.state.clone(),
@@ -129,7 +124,7 @@ impl<F: Family> Engine<F> {
         }
         let members = members
             .into_iter()
-            .map(|MemberWire { prior_scale, scale_variance, lambda, belief, state, evidence, log_mass }| {
+            .map(|MemberWire { prior_scale, around, lambda, belief, state, evidence, log_mass }| {
                 let belief = AnyBelief::from_wire(belief)?;
                 crate::check::length("weights", weights, belief.dim())?;
                 if !belief.is(settings.belief) {
@@ -138,11 +133,11 @@ impl<F: Family> Engine<F> {
                 family.check_state(&state)?;
                 finite("evidence", evidence)?;
                 finite("mass of a prior scale", log_mass)?;
-                vi_core::check::not_negative("variance of the log prior scale", scale_variance)?;
-                if scale_variance > 0.0 && !alone {
-                    return Err(ModelError::Document { what: "variance of a prior scale beside others" });
+                if !(around.is_empty() || alone) {
+                    return Err(ModelError::Document { what: "nodes about one of several prior scales" });
                 }
-                let around = Around { variance: scale_variance, scaled: design.inputs };
+                let around = Around { nodes: around, scaled: design.inputs };
+                around.check()?;
                 Ok(Member { prior_scale, around, lambda, belief, state, evidence, log_mass })
             })
             .collect::<Result<Vec<_>, ModelError>>()?;
