@@ -70,7 +70,9 @@ impl Waiting {
         }
         deflate(product, self.gains(), &self.losses, x);
         if self.scale != 1.0 {
-            product.iter_mut().for_each(|entry| *entry *= self.scale);
+            for entry in product {
+                *entry *= self.scale;
+            }
         }
     }
 

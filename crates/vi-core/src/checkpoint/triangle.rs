@@ -15,6 +15,9 @@ pub struct TriangleWire {
     lower: Vec<f64>,
 }
 
+/// Mean, lower triangle, and what follows it.
+type Parts = (Vec<f64>, Mat<f64>, Vec<f64>);
+
 impl TriangleWire {
     pub(super) fn of(mean: &[f64], lower: MatRef<'_, f64>, waiting: impl Iterator<Item = f64>) -> Self {
         let d = mean.len();
@@ -23,7 +26,7 @@ impl TriangleWire {
     }
 
     /// Mean, triangle and what follows it, lengths and finiteness checked; `argument` names the triangle.
-    pub(super) fn into_parts(mut self, argument: &'static str) -> Result<(Vec<f64>, Mat<f64>, Vec<f64>), Error> {
+    pub(super) fn into_parts(mut self, argument: &'static str) -> Result<Parts, Error> {
         let d = self.mean.len();
         if d == 0 {
             return Err(Error::Empty { argument: "mean" });

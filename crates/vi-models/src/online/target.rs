@@ -7,7 +7,7 @@ use super::observation::Observation;
 use crate::units::unit;
 
 /// The scale of labels: `(y − centre)/scale` for families that take labels in any unit; 0 and 1 for the others.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(super) struct Target {
     pub(super) centre: f64,
     pub(super) scale: f64,

@@ -3,7 +3,7 @@
 
 use vi_core::{Error, Projection};
 
-use super::learn::MemberStep;
+use super::family::RowStep;
 use super::place::shares;
 use super::scalar::ScalarFamily;
 use super::{Engine, Member};
@@ -52,12 +52,12 @@ impl<F: ScalarFamily> Engine<F> {
         let family = self.family.clone();
         let mut parts = Ok(Vec::new());
         self.update_telling(row, observed, |members, steps| {
-            let part = |((share, member), step): ((f64, &Member<F::State>), &MemberStep<F::State>)| {
-                let (own, gain) = (step.row.seen[0], step.row.belief.gain());
-                let seen = member.averaged(own, gain, family.noise_variance(&member.state))?;
+            let part = |share: f64, member: &Member<F::State>, RowStep { seen, belief, .. }: &RowStep| {
+                let seen = member.averaged(seen[0], belief.gain(), family.noise_variance(&member.state))?;
                 Ok((share, shifted(seen, offset)?, member.state.clone()))
             };
-            parts = shares(members).into_iter().zip(members).zip(steps).map(part).collect();
+            let all = shares(members).into_iter().zip(members).zip(steps);
+            parts = all.map(|((share, member), step)| part(share, member, &step.row)).collect();
         })?;
         Ok(parts)
     }
