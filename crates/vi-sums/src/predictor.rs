@@ -66,7 +66,7 @@ pub struct Predictor {
 #[derive(Debug, Clone)]
 enum Kind {
     Linear(Box<LinearFit>),
-    Glm { family: Family, belief: DenseGaussian, intercept: bool },
+    Glm { family: Family, belief: Box<DenseGaussian>, intercept: bool },
 }
 
 impl Predictor {
