@@ -3,6 +3,7 @@
 use vi_core::Error;
 
 use super::family::Family;
+use super::start::WIDEST;
 use super::{Engine, Member};
 use crate::marginal::log_sum_exp;
 use crate::online::belief::{AnyBelief, BeliefKind};
@@ -12,8 +13,14 @@ use crate::online::scale::{ScalePrior, Scales, nodes};
 use crate::online::{Memory, OnlineSettings, PriorScale};
 
 /// Rows for each weight that must have come before members move: with fewer, a decomposition at each doubling of the rows would
-/// cost more than the rows.
+/// cost more than the rows. Of many members, which are dear, one row for each column.
 const ROWS_PER_WEIGHT: u64 = 4;
+
+/// The distance of many members in `log s`, and the prior spreads on either side of its centre that they cover.
+const MANY: (f64, f64) = (1.15, 2.3);
+
+/// The share of the answers below which one of many members is dropped.
+const DROPPED: f64 = 1e-4;
 
 /// Rows for each weight between two moves, as long as these are a quarter of all rows or more, and no more than all.
 const ROWS_BETWEEN: u64 = 32;
@@ -59,29 +66,52 @@ pub(super) fn normalise<S>(members: &mut [Member<S>]) -> Option<f64> {
     Some(total)
 }
 
-/// The members before any row.
-pub(super) fn bank<F: Family>(
+/// Whether so many scales stand side by side at first that one of them is near the right one: where the first rows are too wide to be fitted
+/// at scales that are sought, and sites depend on the scale.
+fn starts_with_many<F: Family>(settings: &OnlineSettings, family: &F, columns: usize) -> bool {
+    moves(settings) && !family.rescales_exactly() && family.weights(columns).is_none_or(|weights| weights > WIDEST)
+}
+
+/// The prior scales before any row, each with its share.
+pub(super) fn first_scales<F: Family>(
     settings: &OnlineSettings,
     family: &F,
     columns: usize,
-) -> Result<Vec<Member<F::State>>, Error> {
+) -> Result<Vec<(f64, f64)>, Error> {
     let equal = |scales: &[f64]| scales.iter().map(|&scale| (scale, 1.0 / scales.len() as f64)).collect();
-    let scales: Vec<(f64, f64)> = match &settings.prior_scale {
+    Ok(match &settings.prior_scale {
         PriorScale::Given(scale) => vec![(*scale, 1.0)],
         PriorScale::Among(scales) => equal(scales),
+        PriorScale::Learned if starts_with_many(settings, family, columns) => {
+            let (prior, (step, reach)) = (family.scale_prior(), MANY);
+            let most = (reach * prior.spread / step).floor();
+            let at = |k: f64| prior.centre.ln() + step * k;
+            let steps = (0..).map(|k| f64::from(k) - most).take_while(|k| *k <= most);
+            let logs: Vec<f64> = steps.map(at).collect();
+            let total: f64 = logs.iter().map(|u| prior.log_density(*u).exp()).sum();
+            logs.into_iter().map(|u| (u.exp(), prior.log_density(u).exp() / total)).collect()
+        }
         PriorScale::Learned if moves(settings) => nodes(&family.scale_prior(), |_| 0.0)?.nodes,
         // Without a covariance whose prior could be changed the scales are fixed, one prior spread apart.
         PriorScale::Learned => {
             let ScalePrior { centre, spread, .. } = family.scale_prior();
             equal(&[-1.0, 0.0, 1.0].map(|z: f64| centre * (z * spread).exp()))
         }
-    };
+    })
+}
+
+/// The members before any row.
+pub(super) fn bank<F: Family>(
+    settings: &OnlineSettings,
+    family: &F,
+    columns: usize,
+) -> Result<Vec<Member<F::State>>, Error> {
     let member = |(prior_scale, weight): (f64, f64)| {
         let belief = family.prior(settings, prior_scale, columns)?;
         let (state, lambda) = (family.initial(), settings.memory.lambda());
         Ok(Member { prior_scale, lambda, belief, state, evidence: 0.0, log_mass: weight.ln() })
     };
-    scales.into_iter().map(member).collect()
+    first_scales(settings, family, columns)?.into_iter().map(member).collect()
 }
 
 /// The log evidence as a function of the prior scale, over the scale's whole range.
@@ -242,10 +272,14 @@ pub(super) fn fitted_where_likely<F: Family, E>(
     mut fit: impl FnMut(&Member<F::State>) -> Result<Option<Member<F::State>>, E>,
 ) -> Result<Vec<Member<F::State>>, E> {
     // Between members that are fitted the curve is known well; later rounds look where there is none near.
-    for within in [close, NEAR, NEAR, NEAR] {
+    for within in [close, NEAR, NEAR, NEAR, NEAR, NEAR] {
         let Ok(Some((placed, _))) = placed(family, &members, design) else { break };
         let known = members.len();
+        let ends = [0, known - 1].map(|k| members[k].prior_scale);
         for member in placed {
+            // Beyond those that are fitted the curve is a guess.
+            let outside = member.prior_scale < ends[0] || member.prior_scale > ends[1];
+            let within = if outside { close } else { within };
             let near = |fitted: &Member<_>| distance(fitted.prior_scale, member.prior_scale) < within;
             if member.log_weight() > NEGLIGIBLE.ln() && !members.iter().any(near) {
                 members.extend(fit(&member)?);
@@ -257,6 +291,38 @@ pub(super) fn fitted_where_likely<F: Family, E>(
         members.sort_by(|a, b| a.prior_scale.total_cmp(&b.prior_scale));
     }
     Ok(members)
+}
+
+/// By how many nats, at most, a change of prior with the sites held misses the evidence of the next of `fitted`, between those nearest to
+/// the first and the last of `placed` that count; `None` for beliefs that keep no covariance. Cost: some `2d³` flops for each.
+pub(super) fn missed_by_moves<F: Family>(
+    family: &F,
+    design: &Design,
+    fitted: &[Member<F::State>],
+    placed: &[Member<F::State>],
+) -> Result<Option<f64>, Error> {
+    if family.rescales_exactly() {
+        return Ok(Some(0.0));
+    }
+    let weights = family.scaled_weights(design.columns(), design.inputs);
+    let nearest = |scale: f64| {
+        let from = |k: &usize| distance(fitted[*k].prior_scale, scale);
+        (0..fitted.len()).min_by(|a, b| from(a).total_cmp(&from(b))).unwrap_or(0)
+    };
+    let likely = |member: &&Member<_>| member.log_weight() > NEGLIGIBLE.ln();
+    let (first, last) = (placed.iter().find(likely), placed.iter().rfind(likely));
+    let Some((first, last)) = first.zip(last) else { return Ok(Some(0.0)) };
+    let mut missed = 0.0_f64;
+    for pair in fitted[nearest(first.prior_scale)..=nearest(last.prior_scale)].windows(2) {
+        for (from, to) in [(&pair[0], &pair[1]), (&pair[1], &pair[0])] {
+            let Some((_, change)) = rescaled(&from.belief, weights, from.prior_scale, to.prior_scale)? else {
+                return Ok(None);
+            };
+            let gained = family.rescale(&from.state, change.log_det, change.quadratic).0;
+            missed = missed.max((from.evidence + gained - to.evidence).abs());
+        }
+    }
+    Ok(Some(missed))
 }
 
 /// Members at these scales, each from the nearest of `members` by a change of prior.
@@ -289,6 +355,12 @@ impl<F: Family> Engine<F> {
         if self.observations < self.next_place || !stays_placed(&self.settings) || !self.fixed {
             return;
         }
+        let n = self.observations;
+        if starts_with_many(&self.settings, &self.family, self.design.columns()) && n < self.design.columns() as u64 {
+            self.drop_unlikely();
+            self.next_place = 2 * n.max(1);
+            return;
+        }
         match placed(&self.family, &self.members, &self.design) {
             // What forgets has no evidence but that of its predictions.
             Ok(Some((members, evidence))) => {
@@ -301,13 +373,24 @@ impl<F: Family> Engine<F> {
         let [low, high] = [0, self.members.len() - 1].map(|k| self.members[k].prior_scale);
         let wait = if distance(low, high) > APART { 0 } else { ROWS_BETWEEN };
         let weights = self.family.weights(self.design.columns()).unwrap_or(usize::MAX) as u64;
-        let n = self.observations;
         self.next_place = n.saturating_add(weights.saturating_mul(wait).clamp(n / 4, n).max(1));
     }
 
+    /// Drops members below and above all that have a share in the answers.
+    fn drop_unlikely(&mut self) {
+        let shares = self.weights();
+        let likely = |share: &f64| *share > DROPPED;
+        if let Some((first, last)) = shares.iter().position(likely).zip(shares.iter().rposition(likely)) {
+            self.members.truncate(last + 1);
+            self.members.drain(..first);
+        }
+    }
+
     /// The number of rows at which the members move next: late enough that the move costs no more than the rows.
-    pub(super) fn first_place(design: &Design, observations: u64) -> u64 {
-        observations.saturating_mul(2).max(ROWS_PER_WEIGHT * design.columns() as u64).max(2)
+    pub(super) fn first_place((settings, family): (&OnlineSettings, &F), design: &Design, observations: u64) -> u64 {
+        let twice = observations.saturating_mul(2).max(2);
+        let columns = design.columns();
+        if starts_with_many(settings, family, columns) { twice } else { twice.max(ROWS_PER_WEIGHT * columns as u64) }
     }
 
     /// The share of each member in the answers; the sum is 1.

@@ -8,8 +8,8 @@ use super::drift::{Drift, LAMBDAS};
 use super::family::Family;
 use super::learn::Work;
 use super::order::OrderSeen;
-use super::place::{bank, moves};
-use super::start::start_rows;
+use super::place::{first_scales, moves};
+use super::start::most_start_rows;
 use super::{Engine, Fallbacks, Kept, Member, check_size};
 use crate::ModelError;
 use crate::online::belief::{AnyBelief, BeliefWire};
@@ -110,7 +110,7 @@ impl<F: Family> Engine<F> {
             return Err(ModelError::Document { what: "scale of the labels, which this family has not" });
         }
         check_rows((&settings, &family), weights, fixed, rows.len(), observations, refined)?;
-        check_members(&settings, fixed, &bank_scales(&settings, &family)?, &members)?;
+        check_members(&settings, fixed, &scales_at_first(&settings, &family, design.columns())?, &members)?;
         drift.check(observations)?;
         finite("base of the evidence", base)?;
         if runs == 0 || runs > observations.max(1) {
@@ -161,8 +161,8 @@ impl<F: Family> Engine<F> {
     }
 }
 
-fn bank_scales<F: Family>(settings: &OnlineSettings, family: &F) -> Result<Vec<f64>, Error> {
-    Ok(bank(settings, family, 1)?.iter().map(|member| member.prior_scale).collect())
+fn scales_at_first<F: Family>(settings: &OnlineSettings, family: &F, columns: usize) -> Result<Vec<f64>, Error> {
+    Ok(first_scales(settings, family, columns)?.into_iter().map(|(scale, _)| scale).collect())
 }
 
 /// Checks that the members' memories and prior scales are ones that the settings lead to.
@@ -219,7 +219,7 @@ fn check_rows<F: Family>(
     observations: u64,
     refined: u64,
 ) -> Result<(), ModelError> {
-    let open = rows < start_rows(settings, family, weights);
+    let open = rows < most_start_rows(settings, family, weights);
     let kept = if !fixed || settings.keep_rows { observations } else { 0 };
     if (!fixed && !open) || rows as u64 != kept || refined > observations {
         return Err(ModelError::Document { what: "number of kept rows" });
