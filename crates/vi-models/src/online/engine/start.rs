@@ -32,7 +32,7 @@ const FEWEST: usize = 50;
 
 /// The most rows for each weight, and the most products of rows and weights, that are kept where the prior scale matters.
 const MOST_ROWS_PER_WEIGHT: usize = 200;
-const MOST_NUMBERS: usize = 1_000_000;
+const MOST_NUMBERS: usize = 350_000;
 
 /// The start goes on while a change of the prior scale would miss the evidence at another likely scale by more than this, in nats.
 const CARRIED: f64 = 0.5;
