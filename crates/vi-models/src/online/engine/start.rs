@@ -108,17 +108,23 @@ impl<F: Family> Engine<F> {
         start_rows(&self.settings, &self.family, weights)
     }
 
+    /// The number of rows at which the start may end next, while it lasts.
+    pub(super) fn next_end(&self) -> usize {
+        let mut last = self.start_rows().max(1);
+        while last <= self.rows.len() {
+            last *= 2;
+        }
+        last
+    }
+
     /// Learns one of the first rows. On an error the model is unchanged.
     pub(super) fn start_with(&mut self, row: Row<'_>, observed: Observation) -> Result<(), Error> {
         let weights = self.family.weights(self.design.columns()).unwrap_or(usize::MAX);
         let most = most_start_rows(&self.settings, &self.family, weights);
+        let last = self.next_end();
         let before = self.design.meet(row);
         self.rows.push(Kept { row: row.into(), observed });
         let n = self.rows.len();
-        let mut last = self.start_rows();
-        while last < n {
-            last *= 2;
-        }
         let carried = match self.learn_first(row, &observed, (n, last)) {
             Ok(carried) => carried,
             Err(error) => {

@@ -110,7 +110,9 @@ impl<F: Family> Engine<F> {
             return Err(ModelError::Document { what: "scale of the labels, which this family has not" });
         }
         check_rows((&settings, &family), weights, fixed, rows.len(), observations, refined)?;
-        check_members(&settings, fixed, &scales_at_first(&settings, &family, design.columns())?, &members)?;
+        let first = first_scales(&settings, &family, design.columns())?;
+        let first: Vec<f64> = first.into_iter().map(|(scale, _)| scale).collect();
+        check_members(&settings, fixed, &first, &members)?;
         drift.check(observations)?;
         finite("base of the evidence", base)?;
         if runs == 0 || runs > observations.max(1) {
@@ -159,10 +161,6 @@ impl<F: Family> Engine<F> {
             work,
         })
     }
-}
-
-fn scales_at_first<F: Family>(settings: &OnlineSettings, family: &F, columns: usize) -> Result<Vec<f64>, Error> {
-    Ok(first_scales(settings, family, columns)?.into_iter().map(|(scale, _)| scale).collect())
 }
 
 /// Checks that the members' memories and prior scales are ones that the settings lead to.
