@@ -16,8 +16,8 @@ use crate::online::{Memory, OnlineSettings, PriorScale};
 /// cost more than the rows. Of many members, which are dear, one row for each column.
 const ROWS_PER_WEIGHT: u64 = 4;
 
-/// The distance of many members in `log s`, and the prior spreads on either side of its centre that they cover.
-const MANY: (f64, f64) = (1.15, 2.3);
+/// Where many members stand in `log s`, from the centre of the prior: near enough for moves, and no scale so wide that counts overflow.
+const MANY: [f64; 5] = [-2.3, -1.15, 0.0, 1.15, 2.3];
 
 /// The share of the answers below which one of many members is dropped.
 const DROPPED: f64 = 1e-4;
@@ -83,13 +83,10 @@ pub(super) fn first_scales<F: Family>(
         PriorScale::Given(scale) => vec![(*scale, 1.0)],
         PriorScale::Among(scales) => equal(scales),
         PriorScale::Learned if starts_with_many(settings, family, columns) => {
-            let (prior, (step, reach)) = (family.scale_prior(), MANY);
-            let most = (reach * prior.spread / step).floor();
-            let at = |k: f64| prior.centre.ln() + step * k;
-            let steps = (0..).map(|k| f64::from(k) - most).take_while(|k| *k <= most);
-            let logs: Vec<f64> = steps.map(at).collect();
-            let total: f64 = logs.iter().map(|u| prior.log_density(*u).exp()).sum();
-            logs.into_iter().map(|u| (u.exp(), prior.log_density(u).exp() / total)).collect()
+            let prior = family.scale_prior();
+            let masses = MANY.map(|from| (from + prior.centre.ln(), prior.log_density(from + prior.centre.ln()).exp()));
+            let total: f64 = masses.iter().map(|(_, mass)| mass).sum();
+            masses.map(|(u, mass)| (u.exp(), mass / total)).to_vec()
         }
         PriorScale::Learned if moves(settings) => nodes(&family.scale_prior(), |_| 0.0)?.nodes,
         // Without a covariance whose prior could be changed the scales are fixed, one prior spread apart.
