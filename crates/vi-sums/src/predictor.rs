@@ -77,9 +77,11 @@ impl Predictor {
     pub fn new(posterior: &Posterior) -> Result<Self, SumsError> {
         let kind = match posterior {
             Posterior::Linear(own) => Kind::Linear(Box::new(own.fit()?)),
-            Posterior::Glm(own) => {
-                Kind::Glm { family: own.family(), belief: own.belief()?, intercept: own.prior().has_intercept() }
-            }
+            Posterior::Glm(own) => Kind::Glm {
+                family: own.family(),
+                belief: Box::new(own.belief()?),
+                intercept: own.prior().has_intercept(),
+            },
         };
         Ok(Self { kind, inputs: posterior.inputs() })
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::table::{Measured, Row, csv};
@@ -12,13 +12,26 @@ use crate::{BenchError, folder, root};
 /// How many settings the tables of the page show.
 const SHOWN: usize = 14;
 
-/// Writes page, picture and numbers into the guide, or beside the records for a quick run, which is not for readers.
-pub(super) fn write(effort: Effort, rows: &[Row], took: Duration) -> Result<(), BenchError> {
-    let guide = if effort == Effort::Quick { folder().join("guide") } else { root().join("docs").join("src") };
-    let data = guide.join("data");
-    fs::create_dir_all(&data).map_err(|source| BenchError::Write { path: data.clone(), source })?;
-    put(&data.join("calibration.csv"), &csv(rows))?;
-    put(&guide.join("calibration.md"), &page(effort, rows, took))?;
+/// How many settings were measured anew, the words that chose them, and how long it took.
+pub(super) type Run<'a> = (usize, Option<&'a str>, Duration);
+
+/// The guide, or a folder beside the records for a quick run, which is not for readers.
+fn guide(effort: Effort) -> PathBuf {
+    if effort == Effort::Quick { folder().join("guide") } else { root().join("docs").join("src") }
+}
+
+/// Where all numbers are.
+pub(super) fn numbers(effort: Effort) -> PathBuf {
+    guide(effort).join("data").join("calibration.csv")
+}
+
+/// Writes page, picture and numbers.
+pub(super) fn write(effort: Effort, rows: &[Row], run: Run<'_>) -> Result<(), BenchError> {
+    let (guide, numbers) = (guide(effort), numbers(effort));
+    let data = numbers.parent().unwrap_or(&guide);
+    fs::create_dir_all(data).map_err(|source| BenchError::Write { path: data.to_path_buf(), source })?;
+    put(&numbers, &csv(rows))?;
+    put(&guide.join("calibration.md"), &page(effort, rows, run))?;
     put(&guide.join("calibration.svg"), &picture::draw(rows)?)
 }
 
@@ -48,7 +61,7 @@ the number of data sets, are in [calibration.csv](data/calibration.csv).
 
 ";
 
-fn page(effort: Effort, rows: &[Row], took: Duration) -> String {
+fn page(effort: Effort, rows: &[Row], (anew, chosen, took): Run<'_>) -> String {
     let mut text = String::from("# How often intervals hold\n\n");
     let asked =
         if let Effort::Replications(count) = effort { format!(" --replications {count}") } else { String::new() };
@@ -56,9 +69,16 @@ fn page(effort: Effort, rows: &[Row], took: Duration) -> String {
     let sets: usize = rows.iter().map(|row| row.sets).sum();
     let _ = writeln!(
         text,
-        "Written by `cargo xtask bench calibration{asked}` in {minutes:.0} minutes; do not edit. {} settings, {sets} data sets.\n",
+        "Written by `cargo xtask bench calibration{asked}` in {minutes:.0} minutes; do not edit. {} settings, {sets} data sets.",
         rows.len(),
     );
+    if let Some(words) = chosen {
+        let _ = writeln!(
+            text,
+            "This run measured the {anew} settings with one of `{words}` in their names; the others are of an earlier run."
+        );
+    }
+    text.push('\n');
     text.push_str(ABOUT);
     let (beyond, usual): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.is_beyond());
     let front: Vec<&Row> = usual.into_iter().filter(|row| row.is_front_door()).collect();
@@ -71,17 +91,24 @@ fn page(effort: Effort, rows: &[Row], took: Duration) -> String {
         text,
         "Held, which is to say not short of 90 % by more than three points and three standard errors, for weights and for predictors:\n\n\
          - by the front door's models on the truths of the first kind that stand still, in {} of {} settings;\n\
-         - in settings that are nobody's prior, in {} of {}; the regret is at most 0.01 nats a row in {} of {}, and with rows at random the evidence is within 1 nat in {} of {}.\n\n\
-         Data sets that a model refused: {failed}.\n",
+         - in settings that are nobody's prior, in {} of {}.\n",
         held(&front),
         front.len(),
         held(&beyond),
         beyond.len(),
-        regrets.iter().filter(|regret| **regret <= 0.01).count(),
-        regrets.len(),
-        within(&gaps, 1.0),
-        gaps.len(),
     );
+    if !regrets.is_empty() {
+        let _ = writeln!(
+            text,
+            "Beside the exact posterior, in settings that are nobody's prior: the regret is at most 0.01 nats a row in {} of {}, and with rows at \
+             random the evidence is within 1 nat in {} of {}.\n",
+            regrets.iter().filter(|regret| **regret <= 0.01).count(),
+            regrets.len(),
+            within(&gaps, 1.0),
+            gaps.len(),
+        );
+    }
+    let _ = writeln!(text, "Data sets that a model refused: {failed}.\n");
     text.push_str("## The worst of the first kind\n\n");
     text.push_str("The front door's models, nothing drifting; 90 % intervals, in percent.\n\n");
     text.push_str("| setting | data sets | weights | predictors | labels |\n|---|--:|--:|--:|--:|\n");
@@ -144,11 +171,13 @@ mod tests {
             ..plain("logit", 60.0, 50.0)
         };
         let rows = [plain("logit", 90.0, 88.0), plain("probit", 90.0, 70.0), plain("vb logit", 20.0, 20.0), beyond];
-        let text = page(Effort::Replications(40), &rows, Duration::from_mins(10));
+        let run = (2, Some("logit,sorted"), Duration::from_mins(10));
+        let text = page(Effort::Replications(40), &rows, run);
         assert!(
-            text.contains("in 1 of 2 settings")
-                && text.contains("in 0 of 1; the regret is at most 0.01 nats a row in 0 of 1")
+            text.contains("in 1 of 2 settings") && text.contains("the regret is at most 0.01 nats a row in 0 of 1")
         );
+        assert!(text.contains("the 2 settings with one of `logit,sorted`"), "{text}");
+        assert!(!page(Effort::Replications(40), &rows[..3], run).contains("the regret is"));
         assert!(text.contains("evidence is within 1 nat in 0 of 0"));
         let at = |name: &str| text.find(name).unwrap();
         assert!(at("| probit: 3 inputs") < at("| logit: 3 inputs") && !text.contains("vb logit: 3"));

@@ -150,6 +150,28 @@ pub(super) fn csv(rows: &[Row]) -> String {
     text
 }
 
+/// What such a text says of a setting; `None` if it says nothing.
+pub(super) fn read(cell: &Cell, text: &str) -> Option<Row> {
+    let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let names = lines.next()?;
+    let mut row = Row::of(cell, &Tally::default());
+    let key = [row.model.clone(), row.world.clone(), row.inputs.to_string(), row.rows.to_string(), row.truth.clone()];
+    let fields =
+        lines.find(|fields| fields.iter().zip(&key).filter(|(field, key)| *field == key).count() == key.len())?;
+    let number = |name: &str| -> Option<f64> { fields.get(names.iter().position(|own| *own == name)?)?.parse().ok() };
+    let count = |name: &str| fields.get(names.iter().position(|own| *own == name)?)?.parse().ok();
+    let pair = |name: &str| number(name).zip(number(&format!("{name}_se")));
+    row.held = WHAT.map(|what| super::LEVELS.map(|level| pair(&format!("{what}_{}", 100.0 * level))));
+    (row.sets, row.failed) = (count("data_sets")?, count("failed")?);
+    row.exact_sets = count("exact_data_sets").unwrap_or(0);
+    row.exact = ["exact_weights_90", "exact_predictors_90"].map(pair);
+    row.beside = ["beside_weights_90", "beside_predictors_90"].map(pair);
+    row.regret = pair("regret");
+    (row.evidence, row.unsaid, row.said) =
+        (number("evidence_gap"), number("evidence_gap_unsaid"), number("order_said"));
+    Some(row)
+}
+
 #[cfg(test)]
 pub(super) fn plain(model: &str, weights: f64, predictors: f64) -> Row {
     let held = |mean| [None, Some((mean, 0.5)), None];
@@ -185,6 +207,19 @@ mod tests {
         let of = |name: &str| fields[1][fields[0].iter().position(|field| *field == name).unwrap()];
         assert_eq!((of("weights_90"), of("predictors_90_se"), of("regret")), ("91.0", "0.5", "0.0123"));
         assert_eq!((of("weights_50"), of("evidence_gap"), of("order_said")), ("", "", "50.00"));
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        let said = Tally { ordered: vec![true, false], failed: 3, ..Tally::default() };
+        let cells = super::super::cells::cells(super::super::Effort::Quick);
+        let mut rows: Vec<Row> = cells.iter().map(|cell| Row::of(cell, &said)).collect();
+        rows[1].held = plain("", 88.5, 87.0).held;
+        (rows[1].regret, rows[1].beside[1]) = (Some((0.0123, 0.001)), Some((62.0, 2.5)));
+        let text = csv(&rows);
+        let read: Vec<Row> = cells.iter().filter_map(|cell| read(cell, &text)).collect();
+        assert_eq!(read, rows);
+        assert_eq!(super::read(&cells[1], "model\nlogit"), None);
     }
 
     #[test]

@@ -148,7 +148,7 @@ impl<F: Family> Engine<F> {
             members,
             base: 0.0,
             drift: Drift::default(),
-            next_place: Self::first_place(&design, 0),
+            next_place: Self::first_place((&settings, &family), &design, 0),
             rows: Vec::new(),
             observations: 0,
             order: OrderSeen::new(&settings, &family),
@@ -230,16 +230,16 @@ impl<F: Family> Engine<F> {
         let pairs: Vec<(Row<'_>, Observation)> = rows.into_iter().zip(observed.iter().copied()).collect();
         let kept = self.rows.len();
         let started = self.fixed;
-        let rows_before = if started { Vec::new() } else { self.rows.clone() };
+        let may_end = !started && !self.settings.keep_rows && kept + pairs.len() >= self.next_end();
+        let rows_before = may_end.then(|| self.rows.clone());
         let before = (self.members.clone(), self.design.clone(), self.base, self.next_place, self.observations);
         let (diagnosis, drift, order) = (self.diagnosis, self.drift.clone(), self.order.clone());
         if let Err(error) = self.learn_pairs(&pairs) {
             (self.members, self.design, self.base, self.next_place, self.observations) = before;
             (self.diagnosis, self.fixed, self.drift, self.order) = (diagnosis, started, drift, order);
-            if started {
-                self.rows.truncate(kept);
-            } else {
-                self.rows = rows_before;
+            match rows_before {
+                Some(rows) => self.rows = rows,
+                None => self.rows.truncate(kept),
             }
             return Err(error.into());
         }

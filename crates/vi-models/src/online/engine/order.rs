@@ -371,10 +371,11 @@ impl<F: Family> Engine<F> {
         rows.map(|kept| score(kept).ok().filter(|score| score.is_finite())).collect()
     }
 
-    /// What the labels and the sample say of the order; `None` while the first rows are gathered, where nothing was learned, and for models
-    /// that are exact or forget. Cost: a prediction for each row of the sample.
+    /// What the labels and the sample say of the order; `None` while the least number of first rows is gathered, and for models that are
+    /// exact or forget. Cost: a prediction for each row of the sample, and of more first rows for each of them.
     pub(in crate::online) fn order(&self) -> Option<Order> {
-        let seen = self.order.as_ref().filter(|seen| self.fixed && !self.mixed && seen.runs.rows > 0)?;
+        let learned = !self.mixed && (self.fixed || self.rows.len() > self.start_rows());
+        let seen = if learned { self.order_of_rows().filter(|seen| seen.runs.rows > 0)? } else { return None };
         let (mut gained, mut variance, mut sampled) = (0.0, 0.0, 0);
         for stratum in seen.strata.iter().filter(|stratum| !stratum.taken.is_empty()) {
             let (n, m) = (stratum.rows as f64, stratum.taken.len() as f64);

@@ -4,6 +4,7 @@ use vi_core::Error;
 
 use super::family::Family;
 use super::narrow::Around;
+use super::start::WIDEST;
 use super::{Engine, Member};
 use crate::marginal::log_sum_exp;
 use crate::online::belief::{AnyBelief, BeliefKind};
@@ -13,8 +14,14 @@ use crate::online::scale::{ScalePrior, Scales, nodes};
 use crate::online::{Memory, OnlineSettings, PriorScale};
 
 /// Rows for each weight that must have come before members move: with fewer, a decomposition at each doubling of the rows would
-/// cost more than the rows.
+/// cost more than the rows. Of many members, which are dear, one row for each column.
 const ROWS_PER_WEIGHT: u64 = 4;
+
+/// Where many members stand in `log s`, from the centre of the prior: near enough for moves, and no scale so wide that counts overflow.
+const MANY: [f64; 5] = [-2.3, -1.15, 0.0, 1.15, 2.3];
+
+/// The share of the answers below which one of many members is dropped.
+const DROPPED: f64 = 1e-4;
 
 /// Rows for each weight between two moves, as long as these are a quarter of all rows or more, and no more than all. One member that is
 /// enough moves at each doubling of the rows.
@@ -82,30 +89,50 @@ pub(super) fn shares<S>(members: &[Member<S>]) -> Vec<f64> {
     weights.into_iter().map(|weight| weight / total).collect()
 }
 
-/// The members before any row.
-pub(super) fn bank<F: Family>(
+/// Whether so many scales stand side by side at first that one of them is near the right one: where the first rows are too wide to be fitted
+/// at scales that are sought, and sites depend on the scale.
+fn starts_with_many<F: Family>(settings: &OnlineSettings, family: &F, columns: usize) -> bool {
+    moves(settings) && !family.rescales_exactly() && family.weights(columns).is_none_or(|weights| weights > WIDEST)
+}
+
+/// The prior scales before any row, each with its share.
+pub(super) fn first_scales<F: Family>(
     settings: &OnlineSettings,
     family: &F,
     columns: usize,
-) -> Result<Vec<Member<F::State>>, Error> {
+) -> Result<Vec<(f64, f64)>, Error> {
     let equal = |scales: &[f64]| scales.iter().map(|&scale| (scale, 1.0 / scales.len() as f64)).collect();
-    let scales: Vec<(f64, f64)> = match &settings.prior_scale {
+    Ok(match &settings.prior_scale {
         PriorScale::Given(scale) => vec![(*scale, 1.0)],
         PriorScale::Among(scales) => equal(scales),
+        PriorScale::Learned if starts_with_many(settings, family, columns) => {
+            let prior = family.scale_prior();
+            let masses = MANY.map(|from| (from + prior.centre.ln(), prior.log_density(from + prior.centre.ln()).exp()));
+            let total: f64 = masses.iter().map(|(_, mass)| mass).sum();
+            masses.map(|(u, mass)| (u.exp(), mass / total)).to_vec()
+        }
         PriorScale::Learned if moves(settings) => nodes(&family.scale_prior(), |_| 0.0)?.nodes,
         // Without a covariance whose prior could be changed the scales are fixed, one prior spread apart.
         PriorScale::Learned => {
             let ScalePrior { centre, spread, .. } = family.scale_prior();
             equal(&[-1.0, 0.0, 1.0].map(|z: f64| centre * (z * spread).exp()))
         }
-    };
+    })
+}
+
+/// The members before any row.
+pub(super) fn bank<F: Family>(
+    settings: &OnlineSettings,
+    family: &F,
+    columns: usize,
+) -> Result<Vec<Member<F::State>>, Error> {
     let member = |(prior_scale, weight): (f64, f64)| {
         let belief = family.prior(settings, prior_scale, columns)?;
         let (state, lambda) = (family.initial(), settings.memory.lambda());
         let around = Around::default();
         Ok(Member { prior_scale, around, lambda, belief, state, evidence: 0.0, log_mass: weight.ln() })
     };
-    scales.into_iter().map(member).collect()
+    first_scales(settings, family, columns)?.into_iter().map(member).collect()
 }
 
 /// The log evidence as a function of the prior scale, over the scale's whole range.
@@ -300,10 +327,14 @@ pub(super) fn fitted_where_likely<F: Family, E>(
     mut fit: impl FnMut(&Member<F::State>) -> Result<Option<Member<F::State>>, E>,
 ) -> Result<Vec<Member<F::State>>, E> {
     // Between members that are fitted the curve is known well; later rounds look where there is none near.
-    for within in [close, NEAR, NEAR, NEAR] {
+    for within in [close, NEAR, NEAR, NEAR, NEAR, NEAR] {
         let Ok(Some((placed, _))) = placed(family, &members, design) else { break };
         let known = members.len();
+        let ends = [0, known - 1].map(|k| members[k].prior_scale);
         for member in placed {
+            // Beyond those that are fitted the curve is a guess.
+            let outside = member.prior_scale < ends[0] || member.prior_scale > ends[1];
+            let within = if outside { close } else { within };
             let near = |fitted: &Member<_>| distance(fitted.prior_scale, member.prior_scale) < within;
             if member.log_weight() > NEGLIGIBLE.ln() && !members.iter().any(near) {
                 members.extend(fit(&member)?);
@@ -315,6 +346,38 @@ pub(super) fn fitted_where_likely<F: Family, E>(
         members.sort_by(|a, b| a.prior_scale.total_cmp(&b.prior_scale));
     }
     Ok(members)
+}
+
+/// By how many nats, at most, a change of prior with the sites held misses the evidence of the next of `fitted`, between those nearest to
+/// the first and the last of `placed` that count; `None` for beliefs that keep no covariance. Cost: some `2d³` flops for each.
+pub(super) fn missed_by_moves<F: Family>(
+    family: &F,
+    design: &Design,
+    fitted: &[Member<F::State>],
+    placed: &[Member<F::State>],
+) -> Result<Option<f64>, Error> {
+    if family.rescales_exactly() {
+        return Ok(Some(0.0));
+    }
+    let weights = family.scaled_weights(design.columns(), design.inputs);
+    let nearest = |scale: f64| {
+        let from = |k: &usize| distance(fitted[*k].prior_scale, scale);
+        (0..fitted.len()).min_by(|a, b| from(a).total_cmp(&from(b))).unwrap_or(0)
+    };
+    let likely = |member: &&Member<_>| member.log_weight() > NEGLIGIBLE.ln();
+    let (first, last) = (placed.iter().find(likely), placed.iter().rfind(likely));
+    let Some((first, last)) = first.zip(last) else { return Ok(Some(0.0)) };
+    let mut missed = 0.0_f64;
+    for pair in fitted[nearest(first.prior_scale)..=nearest(last.prior_scale)].windows(2) {
+        for (from, to) in [(&pair[0], &pair[1]), (&pair[1], &pair[0])] {
+            let Some((_, change)) = rescaled(&from.belief, weights, from.prior_scale, to.prior_scale)? else {
+                return Ok(None);
+            };
+            let gained = family.rescale(&from.state, change.log_det, change.quadratic).0;
+            missed = missed.max((from.evidence + gained - to.evidence).abs());
+        }
+    }
+    Ok(Some(missed))
 }
 
 /// Members at these scales, each from the nearest of `members` by a change of prior.
@@ -347,6 +410,12 @@ impl<F: Family> Engine<F> {
         if self.observations < self.next_place || !stays_placed(&self.settings) || !self.fixed {
             return;
         }
+        let n = self.observations;
+        if starts_with_many(&self.settings, &self.family, self.design.columns()) && n < self.design.columns() as u64 {
+            self.drop_unlikely();
+            self.next_place = 2 * n.max(1);
+            return;
+        }
         let one = takes_one(&self.settings, &self.family);
         match placed_or_one(&self.family, &self.members, &self.design, one) {
             // What forgets has no evidence but that of its predictions.
@@ -360,14 +429,25 @@ impl<F: Family> Engine<F> {
         let [low, high] = [0, self.members.len() - 1].map(|k| self.members[k].prior_scale);
         let wait = if distance(low, high) > APART { 0 } else { ROWS_BETWEEN };
         let weights = self.family.weights(self.design.columns()).unwrap_or(usize::MAX) as u64;
-        let n = self.observations;
         let least = if self.members.len() == 1 { n } else { n / 4 };
         self.next_place = n.saturating_add(weights.saturating_mul(wait).clamp(least, n).max(1));
     }
 
+    /// Drops members below and above all that have a share in the answers.
+    fn drop_unlikely(&mut self) {
+        let shares = self.weights();
+        let likely = |share: &f64| *share > DROPPED;
+        if let Some((first, last)) = shares.iter().position(likely).zip(shares.iter().rposition(likely)) {
+            self.members.truncate(last + 1);
+            self.members.drain(..first);
+        }
+    }
+
     /// The number of rows at which the members move next: late enough that the move costs no more than the rows.
-    pub(super) fn first_place(design: &Design, observations: u64) -> u64 {
-        observations.saturating_mul(2).max(ROWS_PER_WEIGHT * design.columns() as u64).max(2)
+    pub(super) fn first_place((settings, family): (&OnlineSettings, &F), design: &Design, observations: u64) -> u64 {
+        let twice = observations.saturating_mul(2).max(2);
+        let columns = design.columns();
+        if starts_with_many(settings, family, columns) { twice } else { twice.max(ROWS_PER_WEIGHT * columns as u64) }
     }
 
     /// The share of each member in the answers; the sum is 1.

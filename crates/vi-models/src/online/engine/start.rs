@@ -11,7 +11,10 @@ use super::drift::{Drift, spread};
 use super::family::Family;
 use super::learn::{age, learn};
 use super::narrow::Around;
-use super::place::{CLOSE, bank, fitted_where_likely, kept_as, moved, moves, normalise, placed};
+use super::place::{
+    CLOSE, bank, first_scales, fitted_where_likely, kept_as, missed_by_moves, moved, moves, normalise, placed,
+    stays_placed,
+};
 use super::scalar::is_score;
 use super::{Engine, Kept, Member};
 use crate::online::belief::{AnyBelief, BeliefKind};
@@ -28,8 +31,15 @@ const WORK: usize = 4_000_000;
 /// The least number of rows that are fitted together.
 const FEWEST: usize = 50;
 
+/// The most rows for each weight, and the most products of rows and weights, that are kept where the prior scale matters.
+const MOST_ROWS_PER_WEIGHT: usize = 200;
+const MOST_NUMBERS: usize = 350_000;
+
+/// The start goes on while a change of the prior scale would miss the evidence at another likely scale by more than this, in nats.
+const CARRIED: f64 = 0.5;
+
 /// The number of weights above which a fit costs more than it gains: its passes take `n·d² + d³`.
-const WIDEST: usize = 256;
+pub(super) const WIDEST: usize = 256;
 
 /// The number of weights above which fits are few, and classes have a belief each: fits wait for the scales of the columns, and
 /// then for four times as many rows.
@@ -63,6 +73,19 @@ pub(super) fn start_rows<F: Family>(settings: &OnlineSettings, family: &F, weigh
     scales.max(FEWEST).max((WORK / (weights * weights).max(1)).clamp(least, most))
 }
 
+/// The most rows that are kept at the start: their number doubles as long as the sites depend on the prior scale, which a move of the scale
+/// takes as they are.
+pub(super) fn most_start_rows<F: Family>(settings: &OnlineSettings, family: &F, weights: usize) -> usize {
+    let mut rows = start_rows(settings, family, weights);
+    if fits(settings, family, weights) && stays_placed(settings) && !family.rescales_exactly() {
+        let most = (MOST_NUMBERS / weights.max(1)).min(MOST_ROWS_PER_WEIGHT * weights);
+        while rows <= most / 2 {
+            rows *= 2;
+        }
+    }
+    rows
+}
+
 /// How many rows the scales of the columns are taken from.
 fn scale_rows(settings: &OnlineSettings) -> usize {
     settings.standardise.by_rows().map_or(0, |(rows, _)| rows)
@@ -86,25 +109,39 @@ impl<F: Family> Engine<F> {
         start_rows(&self.settings, &self.family, weights)
     }
 
+    /// The number of rows at which the start may end next, while it lasts.
+    pub(super) fn next_end(&self) -> usize {
+        let mut last = self.start_rows().max(1);
+        while last <= self.rows.len() {
+            last *= 2;
+        }
+        last
+    }
+
     /// Learns one of the first rows. On an error the model is unchanged.
     pub(super) fn start_with(&mut self, row: Row<'_>, observed: Observation) -> Result<(), Error> {
-        let last = self.start_rows();
+        let weights = self.family.weights(self.design.columns()).unwrap_or(usize::MAX);
+        let most = most_start_rows(&self.settings, &self.family, weights);
+        let last = self.next_end();
         let before = self.design.meet(row);
         self.rows.push(Kept { row: row.into(), observed });
         let n = self.rows.len();
-        if let Err(error) = self.learn_first(row, &observed, (n, last)) {
-            self.rows.pop();
-            if let Some(before) = before {
-                self.design = before;
+        let carried = match self.learn_first(row, &observed, (n, last)) {
+            Ok(carried) => carried,
+            Err(error) => {
+                self.rows.pop();
+                if let Some(before) = before {
+                    self.design = before;
+                }
+                return Err(error);
             }
-            return Err(error);
-        }
+        };
         self.diagnosis = None;
         self.observations = self.observations.saturating_add(1);
-        if n == last {
+        if n == last && (carried || n >= most) {
             self.order = self.order_of_rows();
             self.fixed = true;
-            self.next_place = Self::first_place(&self.design, self.observations);
+            self.next_place = Self::first_place((&self.settings, &self.family), &self.design, self.observations);
             self.start_memories();
             if !self.settings.keep_rows {
                 self.rows = Vec::new();
@@ -152,17 +189,22 @@ impl<F: Family> Engine<F> {
     }
 
     /// Learns the `n`-th of `last` first rows, which are kept: by itself, or all of them anew where that is due and changes the
-    /// result.
-    fn learn_first(&mut self, row: Row<'_>, observed: &Observation, (n, last): (usize, usize)) -> Result<(), Error> {
+    /// result. Returns whether a change of the prior scale would carry the posterior along, which a fit alone can tell.
+    fn learn_first(&mut self, row: Row<'_>, observed: &Observation, (n, last): (usize, usize)) -> Result<bool, Error> {
         let weights = self.family.weights(self.design.columns()).unwrap_or(usize::MAX);
-        if !is_due(n, last, weights) {
+        let due = if n > self.start_rows() { n == last } else { is_due(n, last, weights) };
+        if !due {
             // A row that overflows with the column scales so far may not with scales that include it.
-            return if self.learn_one(row, observed, n as u64).is_ok() { Ok(()) } else { self.refit(self.decided()?) };
+            return if self.learn_one(row, observed, n as u64).is_ok() {
+                Ok(true)
+            } else {
+                self.refit(self.decided()?)
+            };
         }
         let decided = self.decided()?;
         // Where rows are learned one by one, doing so anew would change nothing.
         let stands = !self.is_fitted(n, weights) && decided.as_ref().is_none_or(|decided| *decided == self.design);
-        if stands && self.learn_one(row, observed, n as u64).is_ok() { Ok(()) } else { self.refit(decided) }
+        if stands && self.learn_one(row, observed, n as u64).is_ok() { Ok(true) } else { self.refit(decided) }
     }
 
     /// Whether the first `n` rows are fitted together, and not learned one by one.
@@ -171,9 +213,12 @@ impl<F: Family> Engine<F> {
     }
 
     /// The centres and scales of the rows so far, while these decide on them: as long as all rows are fitted anew, so that the result does
-    /// not depend on their order.
+    /// not depend on their order, and no longer than the least start lasts.
     fn decided(&self) -> Result<Option<Design>, Error> {
         let weights = self.family.weights(self.design.columns()).unwrap_or(usize::MAX);
+        if self.rows.len() > self.start_rows() {
+            return Ok(None);
+        }
         match self.settings.standardise.by_rows() {
             Some((rows, centre)) if self.rows.len() <= rows || fits(&self.settings, &self.family, weights) => {
                 self.taken(centre).map(Some)
@@ -189,8 +234,9 @@ impl<F: Family> Engine<F> {
         Ok(())
     }
 
-    /// Learns all kept rows anew, with the design that they decide on, if they do.
-    fn refit(&mut self, design: Option<Design>) -> Result<(), Error> {
+    /// Learns all kept rows anew, with the design that they decide on, if they do. Returns whether a change of the prior scale would carry
+    /// the posterior along.
+    fn refit(&mut self, design: Option<Design>) -> Result<bool, Error> {
         // Later scales are near the earlier ones, and so is the Gaussian.
         let anew = design.is_some() && self.rows.len() <= scale_rows(&self.settings);
         let design = design.unwrap_or_else(|| self.design.clone());
@@ -214,21 +260,26 @@ impl<F: Family> Engine<F> {
         } else {
             None
         };
-        if let Some((members, log_evidence)) = placed {
-            (self.members, self.base) = (members, log_evidence);
+        let mut carried = true;
+        if let Some((placed, log_evidence)) = placed {
+            if self.rows.len() >= self.start_rows() {
+                let missed = missed_by_moves(&self.family, &design, &members, &placed).ok().flatten();
+                carried = missed.is_none_or(|missed| missed < CARRIED);
+            }
+            (self.members, self.base) = (placed, log_evidence);
         } else {
-            let shares = bank(&self.settings, &self.family, 1)?;
+            let shares = first_scales(&self.settings, &self.family, design.columns())?;
             if members.len() > shares.len() {
                 // What was fitted at earlier scales belongs to a posterior of the scale that could not be computed.
                 let before: Vec<f64> = self.members.iter().map(|member| member.prior_scale).collect();
                 members.retain(|member| before.contains(&member.prior_scale));
             }
-            members.iter_mut().zip(shares).for_each(|(member, share)| member.log_mass = share.log_mass);
+            members.iter_mut().zip(shares).for_each(|(member, (_, share))| member.log_mass = share.ln());
             self.base = normalise(&mut members).unwrap_or(f64::NEG_INFINITY);
             self.members = members;
         }
         self.design = design;
-        Ok(())
+        Ok(carried)
     }
 
     fn taken(&self, centre: bool) -> Result<Design, Error> {

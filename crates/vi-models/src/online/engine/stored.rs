@@ -9,8 +9,8 @@ use super::family::Family;
 use super::learn::Work;
 use super::narrow::Around;
 use super::order::OrderSeen;
-use super::place::{bank, moves, takes_one};
-use super::start::start_rows;
+use super::place::{first_scales, moves, takes_one};
+use super::start::most_start_rows;
 use super::{Engine, Fallbacks, Kept, Member, check_size};
 use crate::ModelError;
 use crate::online::belief::{AnyBelief, BeliefWire};
@@ -115,7 +115,9 @@ impl<F: Family> Engine<F> {
             return Err(ModelError::Document { what: "scale of the labels, which this family has not" });
         }
         check_rows((&settings, &family), weights, fixed, rows.len(), observations, refined)?;
-        check_members(&settings, fixed, &bank_scales(&settings, &family)?, &members)?;
+        let first = first_scales(&settings, &family, design.columns())?;
+        let first: Vec<f64> = first.into_iter().map(|(scale, _)| scale).collect();
+        check_members(&settings, fixed, &first, &members)?;
         drift.check(observations)?;
         let alone = members.len() == 1 && takes_one(&settings, &family);
         finite("base of the evidence", base)?;
@@ -172,10 +174,6 @@ impl<F: Family> Engine<F> {
     }
 }
 
-fn bank_scales<F: Family>(settings: &OnlineSettings, family: &F) -> Result<Vec<f64>, Error> {
-    Ok(bank(settings, family, 1)?.iter().map(|member| member.prior_scale).collect())
-}
-
 /// Checks that the members' memories and prior scales are ones that the settings lead to.
 fn check_members<S>(
     settings: &OnlineSettings,
@@ -230,7 +228,7 @@ fn check_rows<F: Family>(
     observations: u64,
     refined: u64,
 ) -> Result<(), ModelError> {
-    let open = rows < start_rows(settings, family, weights);
+    let open = rows < most_start_rows(settings, family, weights);
     let kept = if !fixed || settings.keep_rows { observations } else { 0 };
     if (!fixed && !open) || rows as u64 != kept || refined > observations {
         return Err(ModelError::Document { what: "number of kept rows" });
