@@ -4,14 +4,15 @@ use rand::Rng;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use vi_core::batch::{BatchInfo, BatchSettings};
 use vi_core::refine::RefineInfo;
-use vi_core::{Belief, Error};
+use vi_core::{Belief, Error, Stop};
 use vi_linalg::faer::Par;
 
 use super::belief::{AnyBelief, BeliefKind};
-use super::classes::{Classes, Form, labels_and_weights, not_joint, predicted_apart};
+use super::classes::{Classes, labels_and_weights, not_joint, predicted_apart};
 use super::design::RowSpace;
-use super::engine::{CLOSE, Engine, EngineWire, Family, Member, WIDE};
+use super::engine::{CLOSE, Engine, EngineWire, Family, Member, WIDE, kept_as};
 use super::info::Diagnosis;
+use super::nested::Nested;
 use super::observation::Observation;
 use super::posterior::Posterior;
 use super::predicted::average;
@@ -19,7 +20,10 @@ use super::row::check_row;
 use super::{Coefficient, Draw, OnlineInfo, OnlineSettings, Row, Rows};
 use crate::metrics::gaussian_psis_of;
 use crate::softmax::{SoftmaxPrediction, SoftmaxRefineSettings, SoftmaxRows};
-use crate::{Marginal, ModelError};
+use crate::{Marginal, ModelError, check};
+
+/// The most classes that share one belief unless asked for.
+const MOST_JOINT: usize = 3;
 
 /// Softmax regression on a stream of labels `0, 1, …, C−1`: it predicts a probability for each class with its uncertainty.
 ///
@@ -59,11 +63,11 @@ impl OnlineSoftmax {
     /// Those of the constructor that is chosen.
     pub fn with_settings(inputs: usize, classes: usize, settings: OnlineSettings) -> Result<Self, ModelError> {
         let columns = inputs.saturating_add(usize::from(settings.intercept));
-        let wide = columns.saturating_mul(classes.saturating_sub(1)) > WIDE;
-        if wide && settings.belief == BeliefKind::Full && !settings.keep_rows {
-            Self::by_class(inputs, classes, settings)
-        } else {
+        let few = classes <= MOST_JOINT && columns.saturating_mul(classes.saturating_sub(1)) <= WIDE;
+        if few && settings.belief == BeliefKind::Full {
             Self::joint(inputs, classes, settings)
+        } else {
+            Self::by_class(inputs, classes, settings)
         }
     }
 
@@ -127,8 +131,8 @@ impl OnlineSoftmax {
         let row = self.engine.design.write(row, &mut space)?;
         let family = &self.engine.family;
         let parts = self.engine.weights().into_iter().zip(&self.engine.members);
-        if let Form::Apart(nodes) = &family.form {
-            let parts = parts.map(|(weight, member)| Ok((weight, predicted_apart(nodes, &member.belief, row)?)));
+        if !family.is_joint() {
+            let parts = parts.map(|(weight, member)| Ok((weight, predicted_apart(&member.belief, row)?)));
             return Ok(average(&parts.collect::<Result<Vec<_>, ModelError>>()?));
         }
         let x = row.written_out(self.engine.design.columns(), &mut dense);
@@ -241,10 +245,12 @@ impl OnlineSoftmax {
         engine.check_kept()?;
         let (x, observed) = engine.design_matrix()?;
         let best = engine.best();
-        let prior = engine.family.prior(&engine.settings, best.prior_scale, x.ncols())?;
-        let (AnyBelief::Full(prior), AnyBelief::Full(q)) = (prior, &best.belief) else {
-            return Err(ModelError::NotKept);
+        let prior = engine.family.whole().prior(&engine.settings, best.prior_scale, x.ncols())?;
+        let q = match &best.belief {
+            AnyBelief::Apart(belief) => belief.relative()?,
+            whole => whole.full()?.ok_or(ModelError::NotKept)?,
         };
+        let AnyBelief::Full(prior) = prior else { return Err(ModelError::NotKept) };
         let prior = prior.cholesky()?;
         let truth = |theta: &[f64]| {
             let mut log_joint = -0.5 * prior.quadratic_form_inverse(theta)?;
@@ -259,8 +265,8 @@ impl OnlineSoftmax {
             }
             Ok(log_joint)
         };
-        let psis = gaussian_psis_of(q, draws, rng, truth)?;
-        let weights = self.engine.best().belief.dim();
+        let psis = gaussian_psis_of(&q, draws, rng, truth)?;
+        let weights = q.dim();
         self.engine.diagnosis = Some(Diagnosis::of(&psis, weights));
         Ok(self.info())
     }
@@ -274,7 +280,22 @@ impl OnlineSoftmax {
     /// an error the model is unchanged.
     pub fn refine(&mut self, settings: &SoftmaxRefineSettings) -> Result<RefineInfo, ModelError> {
         self.engine.check_kept()?;
+        settings.check()?;
         let (x, observed) = self.engine.design_matrix()?;
+        if self.is_by_class() {
+            return self.engine.refine_members(self.engine.likely(), |engine, member| {
+                let prior = engine.family.prior(&engine.settings, member.prior_scale, x.ncols())?;
+                let AnyBelief::Apart(prior) = prior else { return Err(ModelError::NotKept) };
+                let mut nested = Nested::new(&prior, observed.len());
+                let (sweeps, settled, log_evidence) =
+                    nested.sweep(x.as_ref(), &observed, settings.tolerance, settings.max_sweeps)?;
+                let mut info = RefineInfo::new(vec![log_evidence]);
+                (info.sweeps, info.skipped) = (sweeps, nested.skipped);
+                info.stop = if settled { Stop::Converged } else { Stop::Iterations };
+                let belief = AnyBelief::Apart(Box::new(nested.belief));
+                Ok((Member { belief, evidence: log_evidence, ..member.clone() }, info))
+            });
+        }
         let (labels, weights) = labels_and_weights(&observed);
         let rows = SoftmaxRows::new(x.as_ref(), &labels).with_weights(&weights);
         self.engine.refine_members((0..=self.engine.members.len() - 1, CLOSE), |engine, member| {
@@ -303,7 +324,52 @@ impl OnlineSoftmax {
         settings: &BatchSettings,
         pass: impl FnMut(&mut (dyn FnMut(Row<'_>, Observation) -> Result<(), ModelError> + '_)) -> Result<(), E>,
     ) -> Result<BatchInfo, E> {
-        self.engine.refine_over(settings, pass)
+        if self.is_by_class() { self.nested_over(settings, pass) } else { self.engine.refine_over(settings, pass) }
+    }
+
+    /// [`refine_over`](Self::refine_over) of classes with a belief each: sweeps that keep the sites, `2C` numbers a row.
+    fn nested_over<E: From<ModelError>>(
+        &mut self,
+        settings: &BatchSettings,
+        mut pass: impl FnMut(&mut (dyn FnMut(Row<'_>, Observation) -> Result<(), ModelError> + '_)) -> Result<(), E>,
+    ) -> Result<BatchInfo, E> {
+        self.engine.check_passes()?;
+        settings.check().map_err(ModelError::from)?;
+        let rows = usize::try_from(self.engine.observations).unwrap_or(usize::MAX);
+        self.engine.refine_members(self.engine.likely(), |engine, member| {
+            let full = OnlineSettings { belief: BeliefKind::Full, ..engine.settings.clone() };
+            let prior = engine.family.prior(&full, member.prior_scale, engine.design.columns()).map_err(ModelError::from)?;
+            let AnyBelief::Apart(prior) = prior else { return Err(ModelError::NotKept.into()) };
+            let mut nested = Nested::new(&prior, rows);
+            let mut space = RowSpace::default();
+            let mut each = |see: &mut dyn FnMut(usize, Row<'_>, &Observation) -> Result<(), Error>| -> Result<(), E> {
+                let mut seen = 0;
+                pass(&mut |row, observed| {
+                    check_row(row, engine.design.inputs).map_err(|error| engine.named(error))?;
+                    engine.family.check_observation(&observed)?;
+                    see(seen, engine.design.write(row, &mut space)?, &observed)?;
+                    seen += 1;
+                    Ok(())
+                })?;
+                Ok(check::length("rows of a pass", rows, seen).map_err(ModelError::from)?)
+            };
+            let (mut passes, mut settled) = (0, false);
+            while passes < settings.max_passes && !settled {
+                each(&mut |t, row, observed| nested.see(t, row, observed))?;
+                passes += 1;
+                settled = nested.ends(settings.tolerance);
+            }
+            let mut log_scales = 0.0;
+            each(&mut |t, row, observed| {
+                log_scales += nested.log_scale(t, row, observed)?;
+                Ok(())
+            })?;
+            let evidence = nested.log_evidence(log_scales).map_err(ModelError::from)?;
+            let stop = if settled { Stop::Converged } else { Stop::Iterations };
+            let info = BatchInfo::of_sweeps(passes + 1, vec![member.evidence, evidence], stop);
+            let belief = kept_as(engine.settings.belief, AnyBelief::Apart(Box::new(nested.belief)));
+            Ok((Member { belief: belief.map_err(ModelError::from)?, evidence, ..member.clone() }, info))
+        })
     }
 }
 

@@ -36,6 +36,7 @@ impl<F: Family> Engine<F> {
             diagnosis: None,
             fixed: true,
             mixed: true,
+            family: self.family.whole(),
             ..self.clone()
         })
     }

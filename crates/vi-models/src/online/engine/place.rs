@@ -5,6 +5,7 @@ use vi_core::Error;
 use super::family::Family;
 use super::{Engine, Member};
 use crate::marginal::log_sum_exp;
+use crate::online::apart::Apart;
 use crate::online::belief::{AnyBelief, BeliefKind};
 use crate::online::design::Design;
 use crate::online::rescale::{ScaledWeights, Slope, Spectrum, rescaled};
@@ -323,11 +324,17 @@ impl<F: Family> Engine<F> {
     }
 }
 
-/// A copy of `belief` as `kind` keeps it.
-pub(super) fn kept_as(kind: BeliefKind, belief: vi_core::DenseGaussian) -> Result<AnyBelief, Error> {
-    Ok(match kind {
-        BeliefKind::SquareRoot => AnyBelief::SquareRoot(vi_core::SquareRootGaussian::from_dense(&belief)?),
-        _ => AnyBelief::Full(belief),
+/// A belief with full covariances as `kind` keeps it.
+pub(in crate::online) fn kept_as(kind: BeliefKind, belief: AnyBelief) -> Result<AnyBelief, Error> {
+    Ok(match (kind, belief) {
+        (BeliefKind::SquareRoot, AnyBelief::Full(belief)) => {
+            AnyBelief::SquareRoot(vi_core::SquareRootGaussian::from_dense(&belief)?)
+        }
+        (kind, AnyBelief::Apart(belief)) => {
+            let parts = belief.parts.into_iter().map(|part| kept_as(kind, part));
+            AnyBelief::Apart(Box::new(Apart::of(parts.collect::<Result<_, _>>()?)))
+        }
+        (_, belief) => belief,
     })
 }
 

@@ -4,7 +4,7 @@
 //! the Gaussian of all of them together, by expectation propagation where a family has it, computed anew whenever their number
 //! has grown by a quarter; from there one pass loses next to nothing (valid intervals from such a start: arXiv 2604.27442).
 
-use vi_core::Error;
+use vi_core::{Error, GaussianBelief};
 use vi_linalg::faer::Mat;
 
 use super::drift::{Drift, spread};
@@ -24,6 +24,9 @@ const ROWS_PER_WEIGHT: [usize; 2] = [2, 20];
 /// The largest product of the rows that are fitted together and the squared number of weights, above the least number of rows.
 const WORK: usize = 4_000_000;
 
+/// The same, of the squared number of columns times the classes, for classes that have a belief each.
+const WORK_APART: usize = 12_000_000;
+
 /// The least number of rows that are fitted together.
 const FEWEST: usize = 50;
 
@@ -41,25 +44,25 @@ const WIDER: f64 = 4.0;
 /// its prior.
 pub(super) const ALIKE: f64 = 1.4;
 
-/// Whether the first rows are fitted together.
-fn fits<F: Family>(settings: &OnlineSettings, family: &F, weights: usize) -> bool {
-    settings.start == Start::Fitted
-        && family.is_joint()
+/// How many of the first rows are fitted together, if any are.
+fn fitted_rows<F: Family>(settings: &OnlineSettings, family: &F, columns: usize) -> Option<usize> {
+    let (weights, numbers) = (family.weights(columns)?, family.numbers(BeliefKind::Full, columns)?.max(1));
+    let [least, most] = ROWS_PER_WEIGHT.map(|rows| rows * weights);
+    let rows = if family.is_joint() { (WORK / numbers).clamp(least, most) } else { (WORK_APART / numbers).min(most) };
+    let affords = if family.is_joint() { weights <= WIDEST } else { columns <= WIDEST && rows >= FEWEST };
+    let fits = settings.start == Start::Fitted
         && matches!(settings.memory, Memory::Everything | Memory::Learned)
-        && weights <= WIDEST
-        && matches!(settings.belief, BeliefKind::Full | BeliefKind::SquareRoot)
+        && affords
+        && matches!(settings.belief, BeliefKind::Full | BeliefKind::SquareRoot);
+    fits.then_some(rows)
 }
 
 /// How many rows are kept at the start.
-pub(super) fn start_rows<F: Family>(settings: &OnlineSettings, family: &F, weights: usize) -> usize {
+pub(super) fn start_rows<F: Family>(settings: &OnlineSettings, family: &F, columns: usize) -> usize {
     // All memories share one prior scale, which the first rows choose.
     let chosen = settings.memory == Memory::Learned && !matches!(settings.prior_scale, PriorScale::Given(_));
     let scales = scale_rows(settings).max(if chosen { FEWEST } else { 0 });
-    if !fits(settings, family, weights) {
-        return scales;
-    }
-    let [least, most] = ROWS_PER_WEIGHT.map(|rows| rows * weights);
-    scales.max(FEWEST).max((WORK / (weights * weights).max(1)).clamp(least, most))
+    fitted_rows(settings, family, columns).map_or(scales, |rows| scales.max(FEWEST).max(rows))
 }
 
 /// How many rows the scales of the columns are taken from.
@@ -81,8 +84,7 @@ fn is_due(n: usize, last: usize, weights: usize) -> bool {
 
 impl<F: Family> Engine<F> {
     pub(super) fn start_rows(&self) -> usize {
-        let weights = self.family.weights(self.design.columns()).unwrap_or(usize::MAX);
-        start_rows(&self.settings, &self.family, weights)
+        start_rows(&self.settings, &self.family, self.design.columns())
     }
 
     /// Learns one of the first rows. On an error the model is unchanged.
@@ -157,17 +159,21 @@ impl<F: Family> Engine<F> {
         if stands && self.learn_one(row, observed, n as u64).is_ok() { Ok(()) } else { self.refit(decided) }
     }
 
+    /// Whether the first rows are fitted together.
+    fn fits(&self) -> bool {
+        fitted_rows(&self.settings, &self.family, self.design.columns()).is_some()
+    }
+
     /// Whether the first `n` rows are fitted together, and not learned one by one.
     fn is_fitted(&self, n: usize, weights: usize) -> bool {
-        fits(&self.settings, &self.family, weights) && (weights <= WIDE || n >= FEWEST)
+        self.fits() && (weights <= WIDE || n >= FEWEST)
     }
 
     /// The centres and scales of the rows so far, while these decide on them: as long as all rows are fitted anew, so that the result does
     /// not depend on their order.
     fn decided(&self) -> Result<Option<Design>, Error> {
-        let weights = self.family.weights(self.design.columns()).unwrap_or(usize::MAX);
         match self.settings.standardise.by_rows() {
-            Some((rows, centre)) if self.rows.len() <= rows || fits(&self.settings, &self.family, weights) => {
+            Some((rows, centre)) if self.rows.len() <= rows || self.fits() => {
                 self.taken(centre).map(Some)
             }
             _ => Ok(None),
@@ -199,7 +205,7 @@ impl<F: Family> Engine<F> {
             // One pass, where the family has no fit, or none for such rows.
             None => self.passed(&design)?,
         };
-        let placed = if moves(&self.settings) && weights <= WIDEST {
+        let placed = if moves(&self.settings) && (weights <= WIDEST || self.fits()) {
             let placed = placed(&self.family, &members, &design);
             self.fallbacks.places += u64::from(placed.is_err());
             placed.ok().flatten()
@@ -286,19 +292,26 @@ impl<F: Family> Engine<F> {
         rows: &RowsToFit,
     ) -> Result<Option<Member<F::State>>, Error> {
         let settings = OnlineSettings { belief: BeliefKind::Full, ..self.settings.clone() };
-        let AnyBelief::Full(prior) = self.family.prior(&settings, member.prior_scale, design.columns())? else {
-            return Ok(None);
+        let (x, observed) = (rows.x.as_ref(), &rows.observed);
+        let found = match self.family.prior(&settings, member.prior_scale, design.columns())? {
+            AnyBelief::Full(prior) => {
+                let start = if anew { Some(prior.clone()) } else { member.belief.full()? };
+                let Some(start) = start else { return Ok(None) };
+                let found = self.family.fit(&prior, &start, x, observed)?;
+                found.map(|(belief, state, evidence)| (AnyBelief::Full(belief), state, evidence))
+            }
+            AnyBelief::Apart(prior) => {
+                let found = self.family.fit_parts(&prior, x, observed)?;
+                found.map(|(belief, evidence)| (AnyBelief::Apart(Box::new(belief)), member.state.clone(), evidence))
+            }
+            _ => None,
         };
-        let start = if anew { Some(prior.clone()) } else { member.belief.full()? };
-        let Some(start) = start else { return Ok(None) };
-        let Some((belief, state, evidence)) = self.family.fit(&prior, &start, rows.x.as_ref(), &rows.observed)? else {
-            return Ok(None);
-        };
+        let Some((belief, state, evidence)) = found else { return Ok(None) };
         if !is_score(evidence) {
             return Err(Error::NonFinite { argument: "log evidence of the first rows", index: 0, value: evidence });
         }
         // With a flat prior and separable rows, rounding may leave no usable precision.
-        belief.cholesky()?;
+        belief.log_det()?;
         Ok(Some(Member {
             prior_scale: member.prior_scale,
             lambda: member.lambda,

@@ -99,7 +99,7 @@ impl<F: Family> Engine<F> {
     pub(in crate::online) fn check_kept(&self) -> Result<(), ModelError> {
         self.check_learns()?;
         let OnlineSettings { keep_rows, belief, memory, .. } = self.settings;
-        if keep_rows && belief == BeliefKind::Full && memory == Memory::Everything && self.family.is_joint() {
+        if keep_rows && belief == BeliefKind::Full && memory == Memory::Everything {
             Ok(())
         } else {
             Err(ModelError::NotKept)

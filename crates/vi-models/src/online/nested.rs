@@ -1,0 +1,189 @@
+//! Sweeps over rows of classes that have a belief each: nested expectation propagation.
+//!
+//! A row's sites, one for each class, are taken out, and those of the tilted density of what is left are put in: the step of
+//! [`heads`](crate::softmax) with a cavity for each class in place of the belief. At a fixed point the log evidence is
+//!
+//! ```text
+//! log Z = Σ_t [log Ẑ_t + Σ_c ½log(1 + h_cν_c⁻) − ½r_c(a_c + a_c⁻) + ½h_ca_ca_c⁻] + Σ_c ½(log|P_c| − log|P₀| + μ_cᵀP_c⁻¹μ_c).
+//! ```
+
+use vi_core::refine::Progress;
+use vi_core::{Belief, Error, Projection, Row, Site};
+use vi_linalg::faer::MatRef;
+
+use super::apart::Apart;
+use super::belief::AnyStep;
+use super::observation::Observation;
+use crate::check;
+use crate::softmax::head_sites;
+
+/// The least share of the precision along a row that a cavity must keep; otherwise the row's sites are left as they are.
+const LEAST_CAVITY: f64 = 1e-8;
+
+/// The factor `exp(r·t − ½h·t²)` of one row and class.
+#[derive(Debug, Clone, Copy, Default)]
+struct Factor {
+    slope: f64,
+    curvature: f64,
+}
+
+impl Factor {
+    /// Mean and variance without the factor, `ν/(1−hν)` and `(a − νr)/(1−hν)`.
+    fn cavity(self, seen: Projection) -> Option<Projection> {
+        let left = 1.0 - self.curvature * seen.variance;
+        let mean = (seen.mean - seen.variance * self.slope) / left;
+        (left > LEAST_CAVITY).then(|| Projection { mean, variance: seen.variance / left })
+    }
+}
+
+/// Beliefs of classes with the sites that they are made of.
+#[derive(Debug)]
+pub(super) struct Nested<'a> {
+    prior: &'a Apart,
+    pub(super) belief: Apart,
+    /// `C` for each row.
+    factors: Vec<Factor>,
+    progress: Progress,
+    /// Row updates left out for want of a proper cavity, over all sweeps.
+    pub(super) skipped: usize,
+    memory: Memory,
+}
+
+#[derive(Debug, Default)]
+struct Memory {
+    steps: Vec<AnyStep>,
+    seen: Vec<Projection>,
+    cavities: Vec<Projection>,
+    sites: Vec<Site>,
+}
+
+impl<'a> Nested<'a> {
+    /// No row yet, of `rows`.
+    pub(super) fn new(prior: &'a Apart, rows: usize) -> Self {
+        let factors = vec![Factor::default(); rows * prior.parts.len()];
+        let progress = Progress::new(rows);
+        Self { prior, belief: prior.clone(), factors, progress, skipped: 0, memory: Memory::default() }
+    }
+
+    /// The cavities of row `t` into memory; `false` if one is not proper.
+    fn cavities(&mut self, t: usize, row: Row<'_>) -> Result<bool, Error> {
+        let classes = self.belief.parts.len();
+        let Memory { steps, seen, cavities, .. } = &mut self.memory;
+        steps.resize_with(classes, AnyStep::default);
+        seen.clear();
+        cavities.clear();
+        let Some(factors) = self.factors.get(t * classes..(t + 1) * classes) else {
+            return Err(Error::Dimension { argument: "rows of a pass", expected: self.factors.len() / classes, found: t + 1 });
+        };
+        for ((part, step), factor) in self.belief.parts.iter().zip(steps).zip(factors) {
+            let projection = part.project(row, 1.0, step)?;
+            seen.push(projection);
+            cavities.extend(factor.cavity(projection));
+        }
+        Ok(cavities.len() == classes)
+    }
+
+    /// Finds the sites of row `t` anew. A row whose sites would leave no Gaussian stays as it is.
+    ///
+    /// # Errors
+    /// Those of a projection; `Dimension` for a row beyond the last.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a checked class")]
+    pub(super) fn see(&mut self, t: usize, row: Row<'_>, observed: &Observation) -> Result<(), Error> {
+        let proper = self.cavities(t, row)?;
+        let Memory { steps, seen, cavities, sites } = &mut self.memory;
+        let found = if proper { head_sites(cavities, observed.label as usize, observed.weight, sites).ok() } else { None };
+        let Some(score) = found else {
+            self.skipped += 1;
+            return Ok(());
+        };
+        let (classes, damping) = (seen.len(), self.progress.damping());
+        let factors = &mut self.factors[t * classes..(t + 1) * classes];
+        let mixed = |old: f64, new: f64| (1.0 - damping) * old + damping * new;
+        let parts = self.belief.parts.iter().zip(steps.iter_mut()).zip(seen.iter());
+        let prepared = parts.zip(cavities).zip(sites.iter_mut()).zip(factors.iter()).try_for_each(
+            |(((((part, step), seen), cavity), site), factor)| {
+                let next = Factor {
+                    slope: mixed(factor.slope, site.natural_slope(cavity.mean)),
+                    curvature: mixed(factor.curvature, site.curvature),
+                };
+                let curvature = next.curvature - factor.curvature;
+                let change = Site { slope: next.slope - factor.slope - curvature * seen.mean, curvature };
+                *site = Site { slope: next.slope, curvature: next.curvature };
+                change.check(seen.variance)?;
+                part.prepare(row, change, step)
+            },
+        );
+        if prepared.is_err() {
+            self.skipped += 1;
+            return Ok(());
+        }
+        self.belief.commit(row, steps);
+        for (factor, site) in factors.iter_mut().zip(sites) {
+            *factor = Factor { slope: site.slope, curvature: site.curvature };
+        }
+        self.progress.see(t, score);
+        Ok(())
+    }
+
+    /// Ends a sweep; whether it has changed the rows' normalisers by no more than `tolerance` in sum.
+    pub(super) fn ends(&mut self, tolerance: f64) -> bool {
+        self.progress.ends(tolerance)
+    }
+
+    /// What row `t` adds to the log evidence.
+    ///
+    /// # Errors
+    /// As [`see`](Self::see).
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a checked class")]
+    pub(super) fn log_scale(&mut self, t: usize, row: Row<'_>, observed: &Observation) -> Result<f64, Error> {
+        if !self.cavities(t, row)? {
+            return Ok(0.0);
+        }
+        let Memory { seen, cavities, sites, .. } = &mut self.memory;
+        let score = head_sites(cavities, observed.label as usize, observed.weight, sites)?;
+        let factors = &self.factors[t * seen.len()..(t + 1) * seen.len()];
+        let scales = seen.iter().zip(cavities).zip(factors).map(|((seen, cavity), Factor { slope, curvature })| {
+            let exponent = slope * (seen.mean + cavity.mean) - curvature * seen.mean * cavity.mean;
+            0.5 * ((curvature * cavity.variance).ln_1p() - exponent)
+        });
+        Ok(score + scales.sum::<f64>())
+    }
+
+    /// The log evidence, given the sum of [`log_scale`](Self::log_scale) over all rows.
+    ///
+    /// # Errors
+    /// `NotPositiveDefinite`; `Overflow` if it is not finite.
+    pub(super) fn log_evidence(&self, log_scales: f64) -> Result<f64, Error> {
+        let gained = self.belief.log_det()? - self.prior.log_det()? + self.belief.quadratic_form(self.belief.mean())?;
+        check::result("log evidence", log_scales + 0.5 * gained)
+    }
+
+    /// Sweeps over the rows of `x`, at most so many times. Returns how many sweeps were made, whether the last changed less than the
+    /// tolerance, and the log evidence.
+    ///
+    /// # Errors
+    /// As [`see`](Self::see), naming the row, and [`log_evidence`](Self::log_evidence).
+    pub(super) fn sweep(
+        &mut self,
+        x: MatRef<'_, f64>,
+        observed: &[Observation],
+        tolerance: f64,
+        most: usize,
+    ) -> Result<(usize, bool, f64), Error> {
+        let rows: Vec<f64> = (0..x.nrows()).flat_map(|t| x.row(t).iter().copied()).collect();
+        let rows = rows.chunks(x.ncols().max(1)).map(Row::Dense).zip(observed);
+        let (mut sweeps, mut settled) = (0, false);
+        while sweeps < most && !settled {
+            for (t, (row, observed)) in rows.clone().enumerate() {
+                self.see(t, row, observed).map_err(|error| error.at_row(t))?;
+            }
+            sweeps += 1;
+            settled = self.ends(tolerance);
+        }
+        let mut log_scales = 0.0;
+        for (t, (row, observed)) in rows.enumerate() {
+            log_scales += self.log_scale(t, row, observed).map_err(|error| error.at_row(t))?;
+        }
+        Ok((sweeps, settled, self.log_evidence(log_scales)?))
+    }
+}
