@@ -19,12 +19,12 @@ use super::posterior::{OneClass, RowDensities};
 use super::rescale::ScaledWeights;
 use super::{OnlineSettings, Row};
 use crate::softmax::{
-    Softmax, SoftmaxPrediction, SoftmaxRefineSettings, SoftmaxRows, SoftmaxStep, head_moments, head_sites,
+    Softmax, SoftmaxPrediction, SoftmaxRefineSettings, SoftmaxRows, SoftmaxStep, head_moments, head_score, head_sites,
 };
 use crate::{ModelError, check};
 
 /// The most sweeps over the first rows of classes that have a belief each.
-const FIT_SWEEPS: usize = 4;
+const FIT_SWEEPS: usize = 3;
 
 /// Softmax regression, `p(y=c|x) = softmax(η)_c`, `η_c = intercept_c + xᵀw_c`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -214,9 +214,9 @@ impl Family for Classes {
         x: MatRef<'_, f64>,
         observed: &[Observation],
     ) -> Result<Option<(Apart, f64)>, Error> {
-        let mut nested = Nested::new(prior, observed.len());
-        let (_, _, log_evidence) = nested.sweep(x, observed, FIT_SWEEP, FIT_SWEEPS)?;
-        Ok(Some((nested.belief, log_evidence)))
+        let mut nested = Nested::new(prior.clone(), observed.len());
+        nested.sweep(x, observed, FIT_SWEEP, FIT_SWEEPS)?;
+        Ok(Some((nested.belief, nested.log_evidence)))
     }
 
     fn statistics(
@@ -301,7 +301,8 @@ fn prepare_apart(
     for (part, step) in belief.parts.iter().zip(&mut *parts) {
         seen.push(part.project(row, 1.0, step)?);
     }
-    let score = head_sites(seen, class, observed.weight, sites)?;
+    head_sites(seen, class, observed.weight, sites)?;
+    let score = observed.weight * head_score(seen, class)?;
     for (((part, step), site), seen) in belief.parts.iter().zip(parts).zip(sites).zip(seen) {
         site.check(seen.variance)?;
         part.prepare(row, *site, step)?;

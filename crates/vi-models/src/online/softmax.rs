@@ -283,17 +283,18 @@ impl OnlineSoftmax {
         settings.check()?;
         let (x, observed) = self.engine.design_matrix()?;
         if self.is_by_class() {
+            let tolerance = settings.tolerance * observed.len() as f64;
             return self.engine.refine_members(self.engine.likely(), |engine, member| {
                 let prior = engine.family.prior(&engine.settings, member.prior_scale, x.ncols())?;
                 let AnyBelief::Apart(prior) = prior else { return Err(ModelError::NotKept) };
-                let mut nested = Nested::new(&prior, observed.len());
-                let (sweeps, settled, log_evidence) =
-                    nested.sweep(x.as_ref(), &observed, settings.tolerance, settings.max_sweeps)?;
-                let mut info = RefineInfo::new(vec![log_evidence]);
-                (info.sweeps, info.skipped) = (sweeps, nested.skipped);
+                let mut nested = Nested::new(*prior, observed.len());
+                let settled = nested.sweep(x.as_ref(), &observed, tolerance, settings.max_sweeps)?;
+                let evidence = nested.log_evidence;
+                let mut info = RefineInfo::new(vec![evidence]);
+                (info.sweeps, info.skipped) = (nested.sweeps, nested.skipped);
                 info.stop = if settled { Stop::Converged } else { Stop::Iterations };
                 let belief = AnyBelief::Apart(Box::new(nested.belief));
-                Ok((Member { belief, evidence: log_evidence, ..member.clone() }, info))
+                Ok((Member { belief, evidence, ..member.clone() }, info))
             });
         }
         let (labels, weights) = labels_and_weights(&observed);
@@ -340,33 +341,24 @@ impl OnlineSoftmax {
             let full = OnlineSettings { belief: BeliefKind::Full, ..engine.settings.clone() };
             let prior = engine.family.prior(&full, member.prior_scale, engine.design.columns()).map_err(ModelError::from)?;
             let AnyBelief::Apart(prior) = prior else { return Err(ModelError::NotKept.into()) };
-            let mut nested = Nested::new(&prior, rows);
+            let mut nested = Nested::new(*prior, rows);
             let mut space = RowSpace::default();
-            let mut each = |see: &mut dyn FnMut(usize, Row<'_>, &Observation) -> Result<(), Error>| -> Result<(), E> {
+            let mut settled = false;
+            while nested.sweeps < settings.max_passes && !settled {
                 let mut seen = 0;
                 pass(&mut |row, observed| {
                     check_row(row, engine.design.inputs).map_err(|error| engine.named(error))?;
                     engine.family.check_observation(&observed)?;
-                    see(seen, engine.design.write(row, &mut space)?, &observed)?;
+                    nested.see(seen, engine.design.write(row, &mut space)?, &observed)?;
                     seen += 1;
                     Ok(())
                 })?;
-                Ok(check::length("rows of a pass", rows, seen).map_err(ModelError::from)?)
-            };
-            let (mut passes, mut settled) = (0, false);
-            while passes < settings.max_passes && !settled {
-                each(&mut |t, row, observed| nested.see(t, row, observed))?;
-                passes += 1;
-                settled = nested.ends(settings.tolerance);
+                check::length("rows of a pass", rows, seen).map_err(ModelError::from)?;
+                settled = nested.ends(settings.tolerance * rows as f64);
             }
-            let mut log_scales = 0.0;
-            each(&mut |t, row, observed| {
-                log_scales += nested.log_scale(t, row, observed)?;
-                Ok(())
-            })?;
-            let evidence = nested.log_evidence(log_scales).map_err(ModelError::from)?;
+            let evidence = nested.log_evidence;
             let stop = if settled { Stop::Converged } else { Stop::Iterations };
-            let info = BatchInfo::of_sweeps(passes + 1, vec![member.evidence, evidence], stop);
+            let info = BatchInfo::of_sweeps(nested.sweeps, vec![member.evidence, evidence], stop);
             let belief = kept_as(engine.settings.belief, AnyBelief::Apart(Box::new(nested.belief)));
             Ok((Member { belief: belief.map_err(ModelError::from)?, evidence, ..member.clone() }, info))
         })

@@ -83,8 +83,8 @@ fn others(seen: &[Seen], class: usize) -> (Option<Seen>, Vec<Link>) {
     (total, links)
 }
 
-/// `log E π_yʷ` of a row of class `class` and weight `weight`, in nats, for a weight other than 1 `w·log E π_y`; and the sites of all
-/// classes. Cost `C` expectations.
+/// The sites of all classes for a row of class `class` and weight `weight`, and the log normaliser of the tilted density, `log E
+/// s(u)ʷ` as the chain has it, in nats. Cost `C` expectations.
 ///
 /// # Errors
 /// [`Error::Overflow`] if a logit is not finite; those of a site.
@@ -115,37 +115,57 @@ pub(crate) fn sites(seen: &[Projection], class: usize, weight: f64, out: &mut Ve
     Ok(score)
 }
 
-/// `E π` and `Var π`: for each class by the chains over the classes of smaller and of larger means. Cost `4C` expectations.
-///
-/// # Errors
-/// [`Error::Overflow`] if a logit is not finite.
-pub(crate) fn moments(seen: &[Projection]) -> Result<(Vec<f64>, Vec<f64>), Error> {
+/// Mean and variance of the log odds of each class against all others: by the chains over the classes of smaller and of larger
+/// means. Cost `3C` expectations.
+fn log_odds(seen: &[Projection]) -> Result<Vec<Seen>, Error> {
     let order = rising(seen);
-    let join = |total: Option<Seen>, next: Seen| Some(total.map_or(next, |total| joined(total, next).0));
+    let join = |total: Option<Seen>, next: Option<Seen>| match (total, next) {
+        (Some(total), Some(next)) => Some(joined(total, next).0),
+        (total, next) => total.or(next),
+    };
     let mut below = Vec::with_capacity(seen.len());
     let mut total = None;
     for &k in &order {
         below.push(total);
-        total = join(total, seen[k]);
+        total = join(total, Some(seen[k]));
     }
-    let (mut probabilities, mut variances) = (vec![1.0; seen.len()], vec![0.0; seen.len()]);
+    let mut odds = seen.to_vec();
     let mut above = None;
     for (&k, below) in order.iter().zip(below).rev() {
-        if let Some(rest) = below.map_or(above, |below| above.map_or(Some(below), |above| join(Some(below), above))) {
-            let mean = check::result("log odds of a class", seen[k].mean - rest.mean)?;
-            let variance = check::result("variance of the log odds of a class", seen[k].variance + rest.variance)?;
-            (probabilities[k], variances[k]) = probability(mean, variance)?;
-        }
-        above = join(above, seen[k]);
+        let Some(rest) = join(below, above) else { return Err(Error::Empty { argument: "classes" }) };
+        odds[k].mean = check::result("log odds of a class", seen[k].mean - rest.mean)?;
+        odds[k].variance = check::result("variance of the log odds of a class", seen[k].variance + rest.variance)?;
+        above = join(above, Some(seen[k]));
     }
+    Ok(odds)
+}
+
+/// `E π` and `Var π`. Cost `4C` expectations.
+///
+/// # Errors
+/// [`Error::Overflow`] if a logit is not finite.
+pub(crate) fn moments(seen: &[Projection]) -> Result<(Vec<f64>, Vec<f64>), Error> {
+    let odds = log_odds(seen)?;
+    let (mut probabilities, mut variances): (Vec<f64>, Vec<f64>) =
+        odds.into_iter().map(probability).collect::<Result<Vec<_>, Error>>()?.into_iter().unzip();
     let sum: f64 = probabilities.iter().sum();
     probabilities.iter_mut().for_each(|p| *p /= sum);
     variances.iter_mut().for_each(|variance| *variance /= sum * sum);
     Ok((probabilities, variances))
 }
 
+/// `log E π_class`, in nats, as [`moments`] has it.
+///
+/// # Errors
+/// [`Error::Overflow`] if a logit is not finite.
+pub(crate) fn log_predictive(seen: &[Projection], class: usize) -> Result<f64, Error> {
+    let odds = log_odds(seen)?;
+    let sum: f64 = odds.iter().map(|odds| Mixture8.sigmoid(odds.mean, odds.variance).0).sum();
+    Ok(Mixture8.log_sigmoid_mean(odds[class].mean, odds[class].variance) - sum.ln())
+}
+
 /// Mean and variance of `s(u)`, `u ~ N(mean, variance)`.
-fn probability(mean: f64, variance: f64) -> Result<(f64, f64), Error> {
+fn probability(Seen { mean, variance }: Seen) -> Result<(f64, f64), Error> {
     let LogisticMoments { sigmoid, first, .. } = Mixture8.moments(mean, variance);
     if sigmoid > FEW_DIGITS {
         // E s² = E s − E s′.

@@ -50,7 +50,7 @@ mod site;
 mod step;
 mod tilted;
 
-pub(crate) use heads::{moments as head_moments, sites as head_sites};
+pub(crate) use heads::{log_predictive as head_score, moments as head_moments, sites as head_sites};
 pub use predict::SoftmaxPrediction;
 pub(crate) use prepared::PreparedSoftmax;
 pub use refine::{SoftmaxFit, SoftmaxRefineSettings};

@@ -7,7 +7,7 @@ use vi_core::batch::{BatchInfo, BatchSettings, InformationGaussian, Statistics, 
 use vi_linalg::faer::MatRef;
 
 use super::family::Family;
-use super::place::{CLOSE, kept_as, moves};
+use super::place::{CLOSE, kept_as};
 use super::start::ALIKE;
 use super::{Engine, Member};
 use crate::ModelError;
@@ -39,7 +39,7 @@ impl<F: Family> Engine<F> {
     pub(in crate::online) fn likely(&self) -> (RangeInclusive<usize>, f64) {
         let last = self.members.len() - 1;
         let alike =
-            moves(&self.settings) && self.members[last].prior_scale < ALIKE * ALIKE * self.members[0].prior_scale;
+            self.moves() && self.members[last].prior_scale < ALIKE * ALIKE * self.members[0].prior_scale;
         if alike { (last / 2..=last / 2, ALIKE.ln()) } else { (0..=last, CLOSE) }
     }
 

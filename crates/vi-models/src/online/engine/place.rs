@@ -31,6 +31,13 @@ pub(in crate::online) const CLOSE: f64 = 0.15;
 /// The share of the answers below which a scale is not fitted.
 const NEGLIGIBLE: f64 = 0.02;
 
+/// The prior scales of classes that have a belief each. They stay, since moving the beliefs of all classes costs more than the rows
+/// do; the evidence soon leaves one or two.
+const LADDER: [f64; 7] = [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4];
+
+/// The share of the answers below which a rung of the ladder is given up.
+const FORLORN: f64 = 1e-4;
+
 /// Whether a model's prior scales may move as rows come, which takes a covariance whose prior can be changed.
 pub(in crate::online) fn moves(settings: &OnlineSettings) -> bool {
     settings.prior_scale == PriorScale::Learned && matches!(settings.belief, BeliefKind::Full | BeliefKind::SquareRoot)
@@ -39,6 +46,12 @@ pub(in crate::online) fn moves(settings: &OnlineSettings) -> bool {
 /// Whether the scales go on moving, instead of only until one is chosen for all memories.
 pub(super) fn stays_placed(settings: &OnlineSettings) -> bool {
     moves(settings) && settings.memory != Memory::Learned
+}
+
+/// Leaves out the members whose shares are next to nothing.
+pub(super) fn thinned<S>(members: &mut Vec<Member<S>>) {
+    let most = members.iter().map(Member::log_weight).fold(f64::NEG_INFINITY, f64::max);
+    members.retain(|member| member.log_weight() >= most + FORLORN.ln());
 }
 
 impl<S> Member<S> {
@@ -70,6 +83,12 @@ pub(super) fn bank<F: Family>(
     let scales: Vec<(f64, f64)> = match &settings.prior_scale {
         PriorScale::Given(scale) => vec![(*scale, 1.0)],
         PriorScale::Among(scales) => equal(scales),
+        PriorScale::Learned if moves(settings) && !family.is_joint() => {
+            let prior = family.scale_prior();
+            let densities = LADDER.map(|scale| (scale, prior.log_density(scale.ln()).exp()));
+            let total: f64 = densities.iter().map(|(_, density)| density).sum();
+            densities.map(|(scale, density)| (scale, density / total)).into()
+        }
         PriorScale::Learned if moves(settings) => nodes(&family.scale_prior(), |_| 0.0)?.nodes,
         // Without a covariance whose prior could be changed the scales are fixed, one prior spread apart.
         PriorScale::Learned => {
@@ -284,10 +303,20 @@ fn no_covariance() -> Error {
 }
 
 impl<F: Family> Engine<F> {
+    /// Whether the members move to where the scale's posterior is.
+    pub(in crate::online) fn moves(&self) -> bool {
+        moves(&self.settings) && self.family.is_joint()
+    }
+
     /// Moves the members to where the scale's posterior is now, if it is time. If the posterior cannot be decomposed the members stay,
     /// still valid where they are, and the failure is counted.
     pub(super) fn place(&mut self) {
         if self.observations < self.next_place || !stays_placed(&self.settings) || !self.fixed {
+            return;
+        }
+        if !self.family.is_joint() {
+            thinned(&mut self.members);
+            self.next_place = self.observations.saturating_mul(2);
             return;
         }
         match placed(&self.family, &self.members, &self.design) {

@@ -10,7 +10,7 @@ use vi_linalg::faer::Mat;
 use super::drift::{Drift, spread};
 use super::family::Family;
 use super::learn::{age, learn};
-use super::place::{CLOSE, bank, fitted_where_likely, kept_as, moved, moves, normalise, placed};
+use super::place::{CLOSE, bank, fitted_where_likely, kept_as, moved, normalise, placed, thinned};
 use super::scalar::is_score;
 use super::{Engine, Kept, Member};
 use crate::online::belief::{AnyBelief, BeliefKind};
@@ -29,6 +29,9 @@ const WORK_APART: usize = 12_000_000;
 
 /// The least number of rows that are fitted together.
 const FEWEST: usize = 50;
+
+/// The least number of rows that tell which prior scales can be given up.
+const FEWEST_TO_THIN: usize = 200;
 
 /// The number of weights above which a fit costs more than it gains: its passes take `n·d² + d³`.
 const WIDEST: usize = 256;
@@ -134,7 +137,7 @@ impl<F: Family> Engine<F> {
         let told = weighted.map(|(weight, member)| weight * member.prior_scale.ln()).sum::<f64>().exp();
         let scale = (WIDER * told).max(self.family.scale_prior().centre);
         let weights = self.family.weights(self.design.columns()).unwrap_or(usize::MAX);
-        if moves(&self.settings) && weights <= WIDEST {
+        if self.moves() && weights <= WIDEST {
             return Ok(moved(&self.family, &self.members, &self.design, &[scale])?.pop());
         }
         let given = OnlineSettings { prior_scale: PriorScale::Given(scale), ..self.settings.clone() };
@@ -148,7 +151,7 @@ impl<F: Family> Engine<F> {
     /// Learns the `n`-th of `last` first rows, which are kept: by itself, or all of them anew where that is due and changes the
     /// result.
     fn learn_first(&mut self, row: Row<'_>, observed: &Observation, (n, last): (usize, usize)) -> Result<(), Error> {
-        let weights = self.family.weights(self.design.columns()).unwrap_or(usize::MAX);
+        let weights = self.weights_to_fit();
         if !is_due(n, last, weights) {
             // A row that overflows with the column scales so far may not with scales that include it.
             return if self.learn_one(row, observed, n as u64).is_ok() { Ok(()) } else { self.refit(self.decided()?) };
@@ -157,6 +160,12 @@ impl<F: Family> Engine<F> {
         // Where rows are learned one by one, doing so anew would change nothing.
         let stands = !self.is_fitted(n, weights) && decided.as_ref().is_none_or(|decided| *decided == self.design);
         if stands && self.learn_one(row, observed, n as u64).is_ok() { Ok(()) } else { self.refit(decided) }
+    }
+
+    /// The number of weights; of classes with a belief each more than are fitted often.
+    fn weights_to_fit(&self) -> usize {
+        let weights = self.family.weights(self.design.columns()).unwrap_or(usize::MAX);
+        if self.family.is_joint() { weights } else { weights.max(WIDE + 1) }
     }
 
     /// Whether the first rows are fitted together.
@@ -193,7 +202,7 @@ impl<F: Family> Engine<F> {
         let anew = design.is_some() && self.rows.len() <= scale_rows(&self.settings);
         let design = design.unwrap_or_else(|| self.design.clone());
         let weights = self.family.weights(design.columns()).unwrap_or(usize::MAX);
-        let fitted = if self.is_fitted(self.rows.len(), weights) {
+        let fitted = if self.is_fitted(self.rows.len(), self.weights_to_fit()) {
             let fitted = self.fitted(&design, anew);
             self.fallbacks.fits += u64::from(fitted.is_err());
             fitted.ok().flatten()
@@ -205,7 +214,7 @@ impl<F: Family> Engine<F> {
             // One pass, where the family has no fit, or none for such rows.
             None => self.passed(&design)?,
         };
-        let placed = if moves(&self.settings) && (weights <= WIDEST || self.fits()) {
+        let placed = if self.moves() && weights <= WIDEST {
             let placed = placed(&self.family, &members, &design);
             self.fallbacks.places += u64::from(placed.is_err());
             placed.ok().flatten()
@@ -221,7 +230,17 @@ impl<F: Family> Engine<F> {
                 let before: Vec<f64> = self.members.iter().map(|member| member.prior_scale).collect();
                 members.retain(|member| before.contains(&member.prior_scale));
             }
-            members.iter_mut().zip(shares).for_each(|(member, share)| member.log_mass = share.log_mass);
+            if self.family.is_joint() {
+                members.iter_mut().zip(shares).for_each(|(member, share)| member.log_mass = share.log_mass);
+            } else {
+                for member in &mut members {
+                    let share = shares.iter().find(|share| share.prior_scale == member.prior_scale);
+                    member.log_mass = share.map_or(0.0, |share| share.log_mass);
+                }
+                if self.rows.len() >= FEWEST_TO_THIN {
+                    thinned(&mut members);
+                }
+            }
             self.base = normalise(&mut members).unwrap_or(f64::NEG_INFINITY);
             self.members = members;
         }
@@ -263,7 +282,7 @@ impl<F: Family> Engine<F> {
         let rows = self.rows_to_fit(design)?;
         let last = self.members.len() - 1;
         let alike =
-            moves(&self.settings) && self.members[last].prior_scale < ALIKE * ALIKE * self.members[0].prior_scale;
+            self.moves() && self.members[last].prior_scale < ALIKE * ALIKE * self.members[0].prior_scale;
         let exact = self.family.rescales_exactly();
         let mut members: Vec<Member<F::State>> = Vec::with_capacity(2 * self.members.len());
         for (k, member) in self.members.iter().enumerate() {
@@ -275,7 +294,7 @@ impl<F: Family> Engine<F> {
             let Some(fitted) = self.fit_member(member, design, anew, &rows)? else { return Ok(None) };
             members.push(fitted);
         }
-        if moves(&self.settings) && !exact {
+        if self.moves() && !exact {
             // If a scale cannot be fitted, the answers are left to those that could be.
             let fit = |member: &_| Ok::<_, Error>(self.fit_member(member, design, false, &rows).ok().flatten());
             members = fitted_where_likely(&self.family, design, members, CLOSE, fit)?;
