@@ -81,11 +81,20 @@ impl Classes {
 }
 
 /// The prediction of classes that are independent of each other.
-pub(super) fn predicted_apart(belief: &AnyBelief, row: Row<'_>) -> Result<SoftmaxPrediction, ModelError> {
+///
+/// # Errors
+/// `Unsupported` for another belief; those of a projection and of [`head_moments`].
+pub(super) fn predicted_apart(
+    belief: &AnyBelief,
+    prior_variances: &[f64],
+    row: Row<'_>,
+) -> Result<SoftmaxPrediction, ModelError> {
     let AnyBelief::Apart(belief) = belief else { return Err(not_joint().into()) };
     let seen = belief.parts.iter().map(|part| part.project(row, 1.0, &mut AnyStep::default()));
     let seen = seen.collect::<Result<Vec<_>, Error>>()?;
-    let (probabilities, variances) = head_moments(&seen)?;
+    let mut prior = 0.0;
+    row.for_each(|j, value| prior += value * value * prior_variances[j]);
+    let (probabilities, variances) = head_moments(&seen, prior)?;
     Ok(SoftmaxPrediction { probabilities, variances })
 }
 

@@ -65,7 +65,16 @@ impl Nested {
         let factors = vec![Factor::default(); rows * prior.parts.len()];
         let progress = Progress::new(rows);
         let met = vec![false; prior.parts.len()];
-        Self { belief: prior, met, factors, progress, sweeps: 0, log_evidence: 0.0, skipped: 0, memory: Memory::default() }
+        Self {
+            belief: prior,
+            met,
+            factors,
+            progress,
+            sweeps: 0,
+            log_evidence: 0.0,
+            skipped: 0,
+            memory: Memory::default(),
+        }
     }
 
     /// The cavities of row `t` into memory; `false` if one is not proper.
@@ -76,7 +85,11 @@ impl Nested {
         seen.clear();
         cavities.clear();
         let Some(factors) = self.factors.get(t * classes..(t + 1) * classes) else {
-            return Err(Error::Dimension { argument: "rows of a pass", expected: self.factors.len() / classes, found: t + 1 });
+            return Err(Error::Dimension {
+                argument: "rows of a pass",
+                expected: self.factors.len() / classes,
+                found: t + 1,
+            });
         };
         for ((part, step), factor) in self.belief.parts.iter().zip(steps).zip(factors) {
             let projection = part.project(row, 1.0, step)?;
@@ -94,7 +107,8 @@ impl Nested {
     pub(super) fn see(&mut self, t: usize, row: Row<'_>, observed: &Observation) -> Result<(), Error> {
         let proper = self.cavities(t, row)?;
         let Memory { steps, seen, cavities, sites } = &mut self.memory;
-        let found = if proper { head_sites(cavities, observed.label as usize, observed.weight, sites).ok() } else { None };
+        let found =
+            if proper { head_sites(cavities, observed.label as usize, observed.weight, sites).ok() } else { None };
         let Some(score) = found else {
             self.skipped += 1;
             return Ok(());

@@ -10,7 +10,7 @@ use vi_linalg::faer::Par;
 use super::belief::{AnyBelief, BeliefKind};
 use super::classes::{Classes, labels_and_weights, not_joint, predicted_apart};
 use super::design::RowSpace;
-use super::engine::{CLOSE, Engine, EngineWire, Family, Member, WIDE, kept_as};
+use super::engine::{CLOSE, Engine, EngineWire, Family, Member, WIDE, kept_as, prior_variances};
 use super::info::Diagnosis;
 use super::nested::Nested;
 use super::observation::Observation;
@@ -132,7 +132,11 @@ impl OnlineSoftmax {
         let family = &self.engine.family;
         let parts = self.engine.weights().into_iter().zip(&self.engine.members);
         if !family.is_joint() {
-            let parts = parts.map(|(weight, member)| Ok((weight, predicted_apart(&member.belief, row)?)));
+            let (settings, columns) = (&self.engine.settings, self.engine.design.columns());
+            let parts = parts.map(|(weight, member)| {
+                let prior = prior_variances(settings, member.prior_scale, columns);
+                Ok((weight, predicted_apart(&member.belief, &prior, row)?))
+            });
             return Ok(average(&parts.collect::<Result<Vec<_>, ModelError>>()?));
         }
         let x = row.written_out(self.engine.design.columns(), &mut dense);
@@ -339,7 +343,8 @@ impl OnlineSoftmax {
         let rows = usize::try_from(self.engine.observations).unwrap_or(usize::MAX);
         self.engine.refine_members(self.engine.likely(), |engine, member| {
             let full = OnlineSettings { belief: BeliefKind::Full, ..engine.settings.clone() };
-            let prior = engine.family.prior(&full, member.prior_scale, engine.design.columns()).map_err(ModelError::from)?;
+            let prior =
+                engine.family.prior(&full, member.prior_scale, engine.design.columns()).map_err(ModelError::from)?;
             let AnyBelief::Apart(prior) = prior else { return Err(ModelError::NotKept.into()) };
             let mut nested = Nested::new(*prior, rows);
             let mut space = RowSpace::default();

@@ -38,8 +38,7 @@ impl<F: Family> Engine<F> {
     /// The members to refine, and how close to one of them a scale follows from it.
     pub(in crate::online) fn likely(&self) -> (RangeInclusive<usize>, f64) {
         let last = self.members.len() - 1;
-        let alike =
-            self.moves() && self.members[last].prior_scale < ALIKE * ALIKE * self.members[0].prior_scale;
+        let alike = self.moves() && self.members[last].prior_scale < ALIKE * ALIKE * self.members[0].prior_scale;
         if alike { (last / 2..=last / 2, ALIKE.ln()) } else { (0..=last, CLOSE) }
     }
 
@@ -50,11 +49,7 @@ impl<F: Family> Engine<F> {
     pub(in crate::online) fn check_passes(&self) -> Result<(), ModelError> {
         self.check_learns()?;
         let full = matches!(self.settings.belief, BeliefKind::Full | BeliefKind::SquareRoot);
-        if full && self.settings.memory == Memory::Everything {
-            Ok(())
-        } else {
-            Err(ModelError::NotKept)
-        }
+        if full && self.settings.memory == Memory::Everything { Ok(()) } else { Err(ModelError::NotKept) }
     }
 
     /// The best Gaussian at a member's prior scale, with its bound as the evidence.

@@ -182,9 +182,7 @@ impl<F: Family> Engine<F> {
     /// not depend on their order.
     fn decided(&self) -> Result<Option<Design>, Error> {
         match self.settings.standardise.by_rows() {
-            Some((rows, centre)) if self.rows.len() <= rows || self.fits() => {
-                self.taken(centre).map(Some)
-            }
+            Some((rows, centre)) if self.rows.len() <= rows || self.fits() => self.taken(centre).map(Some),
             _ => Ok(None),
         }
     }
@@ -281,8 +279,7 @@ impl<F: Family> Engine<F> {
     fn fitted(&self, design: &Design, anew: bool) -> Result<Option<Vec<Member<F::State>>>, Error> {
         let rows = self.rows_to_fit(design)?;
         let last = self.members.len() - 1;
-        let alike =
-            self.moves() && self.members[last].prior_scale < ALIKE * ALIKE * self.members[0].prior_scale;
+        let alike = self.moves() && self.members[last].prior_scale < ALIKE * ALIKE * self.members[0].prior_scale;
         let exact = self.family.rescales_exactly();
         let mut members: Vec<Member<F::State>> = Vec::with_capacity(2 * self.members.len());
         for (k, member) in self.members.iter().enumerate() {
