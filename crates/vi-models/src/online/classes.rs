@@ -224,7 +224,7 @@ impl Family for Classes {
         observed: &[Observation],
     ) -> Result<Option<(Apart, f64)>, Error> {
         let mut nested = Nested::new(prior.clone(), observed.len());
-        nested.sweep(x, observed, FIT_SWEEP, FIT_SWEEPS)?;
+        nested.sweep(x, observed, 0.0, FIT_SWEEPS)?;
         Ok(Some((nested.belief, nested.log_evidence)))
     }
 

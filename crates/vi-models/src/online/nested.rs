@@ -17,6 +17,9 @@ use crate::softmax::{head_score, head_sites};
 /// The least share of the precision along a row that a cavity must keep; otherwise the row's sites are left as they are.
 const LEAST_CAVITY: f64 = 1e-8;
 
+/// A mean change of the rows' normalisers, in nats, below which a sweep gains nothing: a hundredth of a standard error of a mean log loss.
+const SETTLED: f64 = 1e-4;
+
 /// The factor `exp(r·t − ½h·t²)` of one row and class.
 #[derive(Debug, Clone, Copy, Default)]
 struct Factor {
@@ -113,10 +116,9 @@ impl Nested {
             self.skipped += 1;
             return Ok(());
         };
-        if self.sweeps == 0 {
-            if std::mem::replace(&mut self.met[observed.label as usize], true) {
-                self.log_evidence += observed.weight * head_score(seen, observed.label as usize)?;
-            }
+        let class = observed.label as usize;
+        if self.sweeps == 0 && std::mem::replace(&mut self.met[class], true) {
+            self.log_evidence += observed.weight * head_score(seen, class)?;
         }
         let (classes, damping) = (seen.len(), self.progress.damping());
         let factors = &mut self.factors[t * classes..(t + 1) * classes];
@@ -147,10 +149,11 @@ impl Nested {
         Ok(())
     }
 
-    /// Ends a sweep; whether it has changed the rows' normalisers by no more than `tolerance` in sum.
+    /// Ends a sweep; whether it has changed the rows' normalisers by no more than `tolerance` each in the mean, or by next to nothing.
     pub(super) fn ends(&mut self, tolerance: f64) -> bool {
         self.sweeps += 1;
-        self.progress.ends(tolerance)
+        let rows = self.factors.len() / self.belief.parts.len().max(1);
+        self.progress.ends(tolerance.max(SETTLED) * rows as f64)
     }
 
     /// Sweeps over the rows of `x`, at most so many times; whether the last has changed less than the tolerance.

@@ -337,10 +337,10 @@ mod tests {
         // Two classes, λ = 1/4: a row between them tells (h, −h; −h, h); each alone knows 1/(λ+h), the difference has 2/(λ+2h).
         let (lambda, h) = (0.25, 3.0);
         let found = coupled(&seen(&[(0.0, 1.0 / (lambda + h)), (1.0, 1.0 / (lambda + h))]), 1.0 / lambda);
-        found.iter().for_each(|seen| assert!((seen.variance * (lambda + 2.0 * h) - 1.0).abs() < 1e-3, "{seen:?}"));
+        assert!(found.iter().all(|seen| (seen.variance * (lambda + 2.0 * h) - 1.0).abs() < 1e-3), "{found:?}");
         // Ten alike: q(1 − 1/10) = h.
         let found = coupled(&seen(&[(0.0, 1.0 / (lambda + h)); 10]), 1.0 / lambda);
-        found.iter().for_each(|seen| assert!((seen.variance * (lambda + h / 0.9) - 1.0).abs() < 1e-3, "{seen:?}"));
+        assert!(found.iter().all(|seen| (seen.variance * (lambda + h / 0.9) - 1.0).abs() < 1e-3), "{found:?}");
         // Of classes that no row told of nothing changes.
         assert_eq!(coupled(&seen(&[(0.0, 4.0), (1.0, 4.0)]), 4.0), seen(&[(0.0, 4.0), (1.0, 4.0)]));
     }

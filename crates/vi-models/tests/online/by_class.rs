@@ -131,7 +131,7 @@ fn sweeps_over_the_first_rows_mend_a_wide_prior() {
         model.update_batch(&rows[..D * 400], &labels[..400]).unwrap();
         log_loss(&model, &rows[D * 400..], &labels[400..])
     };
-    let (swept, one_pass) = (loss(Start::Fitted), loss(Start::OneByOne));
+    let (swept, one_pass) = (loss(Start::Fitted), loss(Start::OnePass));
     assert!(swept < one_pass - 0.02, "{swept} {one_pass}");
 }
 
@@ -176,7 +176,7 @@ fn sweeps_over_kept_rows_end_and_rows_elsewhere_do_the_same() {
     assert!(passed.refine_over::<ModelError>(&settings, |take| short(take)).is_err());
     // The density of the posterior is that of one belief over all weights, whichever belief learned it.
     let rng = &mut ChaCha8Rng::seed_from_u64(5);
-    assert!(swept.diagnose(100, rng).unwrap().diagnosis.is_some());
+    assert!(swept.diagnose(100, rng).unwrap().k_hat.is_some());
     assert_eq!(swept.posterior().unwrap().names().len(), 4 * (D + 1));
 }
 
