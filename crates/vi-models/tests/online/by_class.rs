@@ -162,7 +162,7 @@ fn sweeps_over_kept_rows_end_and_rows_elsewhere_do_the_same() {
     let after = log_loss(&swept, &rows[D * learn..], &labels[learn..]);
     assert!(after < before + 0.02, "{after} {before}");
     let settings = BatchSettings { tolerance: SoftmaxRefineSettings::default().tolerance, max_passes: 50 };
-    let mut pass = |take: &mut dyn FnMut(Row<'_>, Observation) -> Result<(), ModelError>| {
+    let pass = |take: &mut dyn FnMut(Row<'_>, Observation) -> Result<(), ModelError>| {
         rows[..D * learn].chunks(D).zip(&labels).try_for_each(|(x, y)| take(Row::Dense(x), Observation::new(*y)))
     };
     let told = passed.refine_over::<ModelError>(&settings, |take| pass(take)).unwrap();
