@@ -125,7 +125,7 @@ pub(crate) fn is_of(model: &Model, target: &TargetKind, inputs: usize) -> bool {
     kind && model.settings().names.len() == inputs
 }
 
-/// Whether each of several classes has a belief of its own, since they have too many coefficients for one.
+/// Whether each of several classes has a belief of its own.
 pub(crate) fn is_by_class(model: &Model) -> bool {
     matches!(model, Model::Classes(model) if model.is_by_class())
 }

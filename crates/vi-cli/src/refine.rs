@@ -11,7 +11,7 @@ use crate::args::Input;
 use crate::document::Document;
 use crate::error::CliError;
 use crate::learn::again;
-use crate::model::{is_by_class, is_sparse};
+use crate::model::is_sparse;
 use crate::target::TargetKind;
 
 /// Convergence: a step moves the posterior by less than this many standard deviations, far below anything visible.
@@ -43,9 +43,6 @@ pub(crate) fn check(passes: u16, input: &Input, document: &Document) -> Result<(
     }
     match &document.target.kind {
         TargetKind::Number => refused("for a numeric target one pass is already exact: leave the option out"),
-        _ if is_by_class(&document.model) && !is_sparse(&document.model) => refused(
-            "with this many coefficients each class has a belief of its own, and passes need one of all classes",
-        ),
         _ if is_sparse(&document.model) => {
             refused("needs all correlations, and this many inputs have them only with `--belief full`")
         }

@@ -116,7 +116,7 @@ fn passes_that_cannot_be_are_refused_before_the_first() {
         said("fit sales.csv -t sold --refine 3")
             .contains("`--refine 3`: for a numeric target one pass is already exact")
     );
-    assert!(said("fit five.csv -t y --refine 3").contains("each class has a belief of its own"));
+    assert!(rvi(&folder, "fit five.csv -t y --refine 3").status.success());
     assert!(said("fit two.csv -t y --refine 3 --belief diagonal").contains("`--belief full`"));
     assert!(said("fit two.csv -t y --refine 3 --forget learned").contains("`--forget nothing`"));
     let two = fs::File::open(folder.join("two.csv")).unwrap();

@@ -61,6 +61,12 @@ pub struct BatchInfo {
 }
 
 impl BatchInfo {
+    /// The report of sweeps that keep a site for each row, which take no steps.
+    #[must_use]
+    pub fn of_sweeps(passes: usize, bounds: Vec<f64>, stop: Stop) -> Self {
+        Self { passes, halvings: 0, bounds, last_step: 0.0, stop }
+    }
+
     /// The bound on the log evidence at the end, in nats.
     #[must_use]
     pub fn bound(&self) -> f64 {

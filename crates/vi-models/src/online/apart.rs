@@ -133,6 +133,21 @@ impl Apart {
         DenseGaussian::new(self.mean(), covariance.as_ref())
     }
 
+    /// The weights of all parts but the first relative to those of the first.
+    pub(super) fn relative(&self) -> Result<DenseGaussian, Error> {
+        let columns = self.columns();
+        let parts = self.parts.iter().map(GaussianBelief::to_dense).collect::<Result<Vec<_>, Error>>()?;
+        let Some((first, others)) = parts.split_first() else { return Err(Error::Empty { argument: "parts" }) };
+        let less = |part: &DenseGaussian| part.mean().iter().zip(first.mean()).map(|(a, b)| a - b).collect::<Vec<_>>();
+        let mean: Vec<f64> = others.iter().flat_map(less).collect();
+        let (base, own) = (first.covariance(), others.iter().map(DenseGaussian::covariance).collect::<Vec<_>>());
+        let covariance = Mat::from_fn(mean.len(), mean.len(), |i, j| {
+            let at = (i % columns, j % columns);
+            base[at] + if i / columns == j / columns { own[i / columns][at] } else { 0.0 }
+        });
+        DenseGaussian::new(&mean, covariance.as_ref())
+    }
+
     pub(super) fn to_wire(&self) -> Result<Vec<BeliefWire>, Error> {
         self.parts.iter().map(AnyBelief::to_wire).collect()
     }

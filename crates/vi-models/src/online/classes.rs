@@ -13,14 +13,18 @@ use super::engine::{
     FIT_PASSES, FIT_SWEEP, FIT_TOLERANCE, Family, Fitted, Member, RowStep, RunLabel, Stateful, is_score,
     prior_variances,
 };
+use super::nested::Nested;
 use super::observation::{Observation, Size};
 use super::posterior::{OneClass, RowDensities};
 use super::rescale::ScaledWeights;
 use super::{OnlineSettings, Row};
 use crate::softmax::{
-    HeadNodes, Softmax, SoftmaxPrediction, SoftmaxRefineSettings, SoftmaxRows, SoftmaxStep, head_sites,
+    Softmax, SoftmaxPrediction, SoftmaxRefineSettings, SoftmaxRows, SoftmaxStep, head_moments, head_score, head_sites,
 };
 use crate::{ModelError, check};
+
+/// The most sweeps over the first rows of classes that have a belief each.
+const FIT_SWEEPS: usize = 3;
 
 /// Softmax regression, `p(y=c|x) = softmax(η)_c`, `η_c = intercept_c + xᵀw_c`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -35,7 +39,7 @@ pub(super) enum Form {
     /// One Gaussian over the weights of `C−1` classes relative to class 0.
     Joint(Softmax),
     /// One Gaussian for each of the `C` classes, independent of each other.
-    Apart(HeadNodes),
+    Apart(usize),
 }
 
 /// The stored form.
@@ -48,14 +52,14 @@ struct ClassesWire {
 
 impl Classes {
     pub(super) fn new(classes: usize, apart: bool) -> Result<Self, ModelError> {
-        let joint = Softmax::new(classes)?;
-        Ok(Self { form: if apart { Form::Apart(HeadNodes::new(classes)) } else { Form::Joint(joint) } })
+        Softmax::check_classes(classes)?;
+        Ok(Self { form: if apart { Form::Apart(classes) } else { Form::Joint(Softmax::new(classes)?) } })
     }
 
     pub(super) fn classes(&self) -> usize {
         match &self.form {
             Form::Joint(model) => model.classes(),
-            Form::Apart(nodes) => nodes.classes(),
+            Form::Apart(classes) => *classes,
         }
     }
 
@@ -77,16 +81,21 @@ impl Classes {
 }
 
 /// The prediction of classes that are independent of each other.
+///
+/// # Errors
+/// `Unsupported` for another belief; those of a projection and of [`head_moments`].
 pub(super) fn predicted_apart(
-    nodes: &HeadNodes,
     belief: &AnyBelief,
+    prior_variances: &[f64],
     row: Row<'_>,
 ) -> Result<SoftmaxPrediction, ModelError> {
     let AnyBelief::Apart(belief) = belief else { return Err(not_joint().into()) };
     let seen = belief.parts.iter().map(|part| part.project(row, 1.0, &mut AnyStep::default()));
     let seen = seen.collect::<Result<Vec<_>, Error>>()?;
-    let moments = nodes.moments(&seen, 0, 1.0);
-    Ok(SoftmaxPrediction { probabilities: moments.probabilities, variances: moments.variances })
+    let mut prior = 0.0;
+    row.for_each(|j, value| prior += value * value * prior_variances[j]);
+    let (probabilities, variances) = head_moments(&seen, prior)?;
+    Ok(SoftmaxPrediction { probabilities, variances })
 }
 
 pub(super) fn not_joint() -> Error {
@@ -115,10 +124,6 @@ impl Stateful for Classes {
 
 impl Family for Classes {
     fn check(&self, settings: &OnlineSettings) -> Result<(), ModelError> {
-        if !self.is_joint() && settings.keep_rows {
-            let what = "refinement or diagnosis, which `keep_rows` is for, but of one covariance over all classes";
-            return Err(ModelError::Unsupported { what });
-        }
         if self.is_joint() && settings.belief != BeliefKind::Full {
             let what = "one belief over all classes that is not a full covariance: `by_class` has one for each";
             return Err(ModelError::Unsupported { what });
@@ -153,6 +158,10 @@ impl Family for Classes {
 
     fn is_joint(&self) -> bool {
         matches!(self.form, Form::Joint(_))
+    }
+
+    fn whole(&self) -> Self {
+        Self::new(self.classes(), false).unwrap_or_else(|_| self.clone())
     }
 
     fn weights(&self, columns: usize) -> Option<usize> {
@@ -208,6 +217,17 @@ impl Family for Classes {
         Ok(Some((belief, (), info.bound())))
     }
 
+    fn fit_parts(
+        &self,
+        prior: &Apart,
+        x: MatRef<'_, f64>,
+        observed: &[Observation],
+    ) -> Result<Option<(Apart, f64)>, Error> {
+        let mut nested = Nested::new(prior.clone(), observed.len());
+        nested.sweep(x, observed, 0.0, FIT_SWEEPS)?;
+        Ok(Some((nested.belief, nested.log_evidence)))
+    }
+
     fn statistics(
         &self,
         (): &(),
@@ -238,7 +258,7 @@ impl Family for Classes {
                 let prepared = step.vector.get_or_insert_default();
                 model.prepare(belief, row, (observed.label, observed.weight), prepared)?
             }
-            (Form::Apart(nodes), AnyBelief::Apart(belief)) => prepare_apart(nodes, belief, (row, observed), step)?,
+            (Form::Apart(_), AnyBelief::Apart(belief)) => prepare_apart(belief, (row, observed), step)?,
             _ => return Err(not_joint()),
         };
         if !is_score(score) {
@@ -280,7 +300,6 @@ pub(super) fn labels_and_weights(observed: &[Observation]) -> (Vec<f64>, Vec<f64
 /// Scores a row under classes that are independent of each other, and prepares a step for each.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a checked class")]
 fn prepare_apart(
-    nodes: &HeadNodes,
     belief: &Apart,
     (row, observed): (Row<'_>, &Observation),
     RowStep { seen, sites, parts, .. }: &mut RowStep,
@@ -291,8 +310,8 @@ fn prepare_apart(
     for (part, step) in belief.parts.iter().zip(&mut *parts) {
         seen.push(part.project(row, 1.0, step)?);
     }
-    let score = nodes.moments(seen, class, observed.weight).log_predictive;
     head_sites(seen, class, observed.weight, sites)?;
+    let score = observed.weight * head_score(seen, class)?;
     for (((part, step), site), seen) in belief.parts.iter().zip(parts).zip(sites).zip(seen) {
         site.check(seen.variance)?;
         part.prepare(row, *site, step)?;

@@ -35,7 +35,7 @@ pub(super) use self::learn::prior_variances;
 use self::learn::{MemberStep, Work, age, learn, together};
 use self::narrow::Around;
 use self::order::OrderSeen;
-pub(super) use self::place::{CLOSE, moves};
+pub(super) use self::place::{CLOSE, kept_as, moves};
 use self::place::{bank, stays_placed};
 use super::belief::AnyBelief;
 use super::design::{Design, Standardise};
@@ -131,7 +131,7 @@ fn check_size<F: Family>(inputs: usize, family: &F, settings: &OnlineSettings) -
 
 impl<F: Family> Engine<F> {
     pub(super) fn new(inputs: usize, family: F, settings: OnlineSettings) -> Result<Self, ModelError> {
-        let weights = check_size(inputs, &family, &settings)?;
+        check_size(inputs, &family, &settings)?;
         settings.check(inputs)?;
         family.check(&settings)?;
         let design = match &settings.standardise {
@@ -141,7 +141,7 @@ impl<F: Family> Engine<F> {
             }
             _ => Design::plain(inputs, settings.intercept),
         };
-        let fixed = start::start_rows(&settings, &family, weights) == 0;
+        let fixed = start::start_rows(&settings, &family, design.columns()) == 0;
         let members = bank(&settings, &family, design.columns())?;
         let mut engine = Self {
             fixed,

@@ -86,6 +86,7 @@ mod info;
 mod linear;
 mod logistic;
 mod model;
+mod nested;
 mod observation;
 mod one_gaussian;
 mod posterior;

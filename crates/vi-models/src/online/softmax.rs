@@ -4,14 +4,15 @@ use rand::Rng;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use vi_core::batch::{BatchInfo, BatchSettings};
 use vi_core::refine::RefineInfo;
-use vi_core::{Belief, Error};
+use vi_core::{Belief, Error, Stop};
 use vi_linalg::faer::Par;
 
 use super::belief::{AnyBelief, BeliefKind};
-use super::classes::{Classes, Form, labels_and_weights, not_joint, predicted_apart};
+use super::classes::{Classes, labels_and_weights, not_joint, predicted_apart};
 use super::design::RowSpace;
-use super::engine::{CLOSE, Engine, EngineWire, Family, Member, WIDE};
+use super::engine::{CLOSE, Engine, EngineWire, Family, Member, WIDE, kept_as, prior_variances};
 use super::info::Diagnosis;
+use super::nested::Nested;
 use super::observation::Observation;
 use super::posterior::Posterior;
 use super::predicted::average;
@@ -19,12 +20,15 @@ use super::row::check_row;
 use super::{Coefficient, Draw, OnlineInfo, OnlineSettings, Row, Rows};
 use crate::metrics::gaussian_psis_of;
 use crate::softmax::{SoftmaxPrediction, SoftmaxRefineSettings, SoftmaxRows};
-use crate::{Marginal, ModelError};
+use crate::{Marginal, ModelError, check};
+
+/// The most classes that share one belief unless asked for.
+const MOST_JOINT: usize = 3;
 
 /// Softmax regression on a stream of labels `0, 1, …, C−1`: it predicts a probability for each class with its uncertainty.
 ///
-/// With up to 128 weights there is one belief over the weights of `C−1` classes: with `p` columns a row costs some `2((C−1)p)²`
-/// flops and a pass over 256 nodes (some 16 to 48 for up to three classes). With more weights each class has a belief of its own
+/// With two and three classes and up to 128 weights there is one belief over the weights of `C−1` classes: with `p` columns a row costs
+/// some `2((C−1)p)²` flops and a pass over 16 to 48 nodes. With more, each class has a belief of its own
 /// ([`by_class`](Self::by_class)), at `3Cp²` flops a row. See [`softmax`](crate::softmax).
 ///
 /// ```
@@ -52,18 +56,18 @@ impl OnlineSoftmax {
         Self::with_settings(inputs, classes, OnlineSettings::default())
     }
 
-    /// A model of `inputs` columns and `classes = C` classes: [`joint`](Self::joint) with up to 128 weights, with settings that
-    /// keep rows, or with another belief than a full covariance (which it refuses); otherwise [`by_class`](Self::by_class).
+    /// A model of `inputs` columns and `classes = C` classes: [`joint`](Self::joint) with up to three classes, 128 weights and a full
+    /// covariance; otherwise [`by_class`](Self::by_class).
     ///
     /// # Errors
     /// Those of the constructor that is chosen.
     pub fn with_settings(inputs: usize, classes: usize, settings: OnlineSettings) -> Result<Self, ModelError> {
         let columns = inputs.saturating_add(usize::from(settings.intercept));
-        let wide = columns.saturating_mul(classes.saturating_sub(1)) > WIDE;
-        if wide && settings.belief == BeliefKind::Full && !settings.keep_rows {
-            Self::by_class(inputs, classes, settings)
-        } else {
+        let few = classes <= MOST_JOINT && columns.saturating_mul(classes.saturating_sub(1)) <= WIDE;
+        if few && settings.belief == BeliefKind::Full {
             Self::joint(inputs, classes, settings)
+        } else {
+            Self::by_class(inputs, classes, settings)
         }
     }
 
@@ -78,13 +82,22 @@ impl OnlineSoftmax {
     }
 
     /// A model for many classes: each of the `C` has a belief of its own, of any kind, independent of the others', so that memory
-    /// and work grow as `C` and not as `C²`; a row costs `C` steps of a model of two classes, and `256·C` exponentials.
-    /// Correlations between the weights of different classes are lost; no rows are kept, refined or fitted at the start. Each
-    /// row's bound is the tightest of Knowles and Minka (2011), "Non-conjugate variational message passing for multinomial and
-    /// binary regression".
+    /// and work grow as `C` and not as `C²`. With `u = t_y − log Σ_{k≠y} e^(t_k)`, `t_c ~ N(a_c, ν_c)` the logits of a row of class `y`, and
+    /// `β_k = ∂E log Σ e^t/∂a_k`, a row is a step of nested expectation propagation,
     ///
-    /// Intervals are a little too narrow: those of 90 % of log odds hold 89 % with 10 classes, 20 inputs and 1000 rows (8 data sets), 90 % with 5
-    /// classes, 10 inputs and 500 rows (10 data sets), standard errors 1 and 2 points.
+    /// ```text
+    /// g = ∂ log E s(u)/∂E u:   a_y + ν_y·g,   a_k − ν_k·β_k·g,
+    /// ```
+    ///
+    /// and the precisions rise by the curvatures of `log E s(u)`. It has no points and nothing to tune: `5C` expectations of the logistic function
+    /// and `C` steps of a model of two classes, `3Cp²` flops with `p` columns and full covariances. The first rows are swept three times, at
+    /// seven prior scales a factor of two apart, of which the evidence soon leaves one or two (that of the rows after the first of each class:
+    /// the wide prior of the intercepts would decide otherwise). Correlations between the weights of different classes are lost; the mean of a
+    /// probability allows for what they do to differences of logits, its variance does not, and errs to the wide side.
+    ///
+    /// One pass on one core: 1732 rows of 18 inputs and 7 classes (`segments`) take 0.08 s to a log loss of .155 (scikit-learn's
+    /// LogisticRegression .199, six splits), 1347 rows of 64 inputs and 10 classes (`digits`) 0.35 s to .120 (.113). Intervals of 90 % hold
+    /// 85 to 96 % of true probabilities with 3 to 10 classes, 83 % with 100 classes, 20 inputs and 2000 rows.
     ///
     /// ```
     /// use vi_models::online::{BeliefKind, OnlineSettings, OnlineSoftmax};
@@ -99,7 +112,7 @@ impl OnlineSoftmax {
     /// ```
     ///
     /// # Errors
-    /// `Setting`, `Empty` and `Dimension` for invalid settings; [`ModelError::Unsupported`] for settings that keep rows.
+    /// `Setting`, `Empty` and `Dimension` for invalid settings.
     pub fn by_class(inputs: usize, classes: usize, settings: OnlineSettings) -> Result<Self, ModelError> {
         Ok(Self { engine: Engine::new(inputs, Classes::new(classes, true)?, settings)? })
     }
@@ -127,8 +140,12 @@ impl OnlineSoftmax {
         let row = self.engine.design.write(row, &mut space)?;
         let family = &self.engine.family;
         let parts = self.engine.weights().into_iter().zip(&self.engine.members);
-        if let Form::Apart(nodes) = &family.form {
-            let parts = parts.map(|(weight, member)| Ok((weight, predicted_apart(nodes, &member.belief, row)?)));
+        if !family.is_joint() {
+            let (settings, columns) = (&self.engine.settings, self.engine.design.columns());
+            let parts = parts.map(|(weight, member)| {
+                let prior = prior_variances(settings, member.prior_scale, columns);
+                Ok((weight, predicted_apart(&member.belief, &prior, row)?))
+            });
             return Ok(average(&parts.collect::<Result<Vec<_>, ModelError>>()?));
         }
         let x = row.written_out(self.engine.design.columns(), &mut dense);
@@ -241,10 +258,12 @@ impl OnlineSoftmax {
         engine.check_kept()?;
         let (x, observed) = engine.design_matrix()?;
         let best = engine.best();
-        let prior = engine.family.prior(&engine.settings, best.prior_scale, x.ncols())?;
-        let (AnyBelief::Full(prior), AnyBelief::Full(q)) = (prior, &best.belief) else {
-            return Err(ModelError::NotKept);
+        let prior = engine.family.whole().prior(&engine.settings, best.prior_scale, x.ncols())?;
+        let q = match &best.belief {
+            AnyBelief::Apart(belief) => belief.relative()?,
+            whole => whole.full()?.ok_or(ModelError::NotKept)?,
         };
+        let AnyBelief::Full(prior) = prior else { return Err(ModelError::NotKept) };
         let prior = prior.cholesky()?;
         let truth = |theta: &[f64]| {
             let mut log_joint = -0.5 * prior.quadratic_form_inverse(theta)?;
@@ -259,22 +278,39 @@ impl OnlineSoftmax {
             }
             Ok(log_joint)
         };
-        let psis = gaussian_psis_of(q, draws, rng, truth)?;
-        let weights = self.engine.best().belief.dim();
+        let psis = gaussian_psis_of(&q, draws, rng, truth)?;
+        let weights = q.dim();
         self.engine.diagnosis = Some(Diagnosis::of(&psis, weights));
         Ok(self.info())
     }
 
-    /// Sweeps over all kept rows: by [expectation propagation](crate::softmax::Softmax::expectation_propagation) where it is
-    /// implemented, otherwise to the best Gaussian in `KL(q‖p)`, by [`Softmax::refine`](crate::softmax::Softmax::refine). Scales
-    /// that are still being taken from the first rows are fixed as they are.
+    /// Sweeps over all kept rows: by nested expectation propagation for classes with a belief each, until a sweep changes the rows' log
+    /// normalisers by no more than the tolerance, or 1e-4 nats, in the mean; otherwise by [expectation
+    /// propagation](crate::softmax::Softmax::expectation_propagation) where it is implemented, and to the best Gaussian in `KL(q‖p)` where it is
+    /// not, by [`Softmax::refine`](crate::softmax::Softmax::refine). Scales that are still being taken from the first rows are fixed as they
+    /// are.
     ///
     /// # Errors
     /// [`ModelError::NotKept`] unless the settings keep rows; those of [`Softmax::refine`](crate::softmax::Softmax::refine). On
     /// an error the model is unchanged.
     pub fn refine(&mut self, settings: &SoftmaxRefineSettings) -> Result<RefineInfo, ModelError> {
         self.engine.check_kept()?;
+        settings.check()?;
         let (x, observed) = self.engine.design_matrix()?;
+        if self.is_by_class() {
+            return self.engine.refine_members(self.engine.likely(), |engine, member| {
+                let prior = engine.family.prior(&engine.settings, member.prior_scale, x.ncols())?;
+                let AnyBelief::Apart(prior) = prior else { return Err(ModelError::NotKept) };
+                let mut nested = Nested::new(*prior, observed.len());
+                let settled = nested.sweep(x.as_ref(), &observed, settings.tolerance, settings.max_sweeps)?;
+                let evidence = nested.log_evidence;
+                let mut info = RefineInfo::new(vec![evidence]);
+                (info.sweeps, info.skipped) = (nested.sweeps, nested.skipped);
+                info.stop = if settled { Stop::Converged } else { Stop::Iterations };
+                let belief = AnyBelief::Apart(Box::new(nested.belief));
+                Ok((Member { belief, evidence, ..member.clone() }, info))
+            });
+        }
         let (labels, weights) = labels_and_weights(&observed);
         let rows = SoftmaxRows::new(x.as_ref(), &labels).with_weights(&weights);
         self.engine.refine_members((0..=self.engine.members.len() - 1, CLOSE), |engine, member| {
@@ -292,10 +328,12 @@ impl OnlineSoftmax {
     }
 
     /// Passes over all rows, wherever they are kept, until the posterior of all classes is the best Gaussian in `KL(q‖p)`: as
-    /// [`OnlineLogistic::refine_over`](super::OnlineLogistic::refine_over). With `p` columns a pass costs some `3n((C−1)p)²` flops.
+    /// [`OnlineLogistic::refine_over`](super::OnlineLogistic::refine_over). With `p` columns a pass costs some `3n((C−1)p)²` flops. Of classes with
+    /// a belief each the passes are the sweeps of [`refine`](Self::refine), at `3nCp²` flops and with `2C` numbers a row in memory; they have
+    /// to give the rows in the same order.
     ///
     /// # Errors
-    /// What `pass` returns; [`ModelError::NotKept`] for classes with a belief each and for models that forget; `Dimension` if the
+    /// What `pass` returns; [`ModelError::NotKept`] for models that forget or keep no full covariance; `Dimension` if the
     /// number of rows is not that which the model has learned; those of [`update`](Self::update) for a row; those of
     /// [`vi_core::batch::optimum_of`]. On an error the model is unchanged.
     pub fn refine_over<E: From<ModelError>>(
@@ -303,7 +341,44 @@ impl OnlineSoftmax {
         settings: &BatchSettings,
         pass: impl FnMut(&mut (dyn FnMut(Row<'_>, Observation) -> Result<(), ModelError> + '_)) -> Result<(), E>,
     ) -> Result<BatchInfo, E> {
-        self.engine.refine_over(settings, pass)
+        if self.is_by_class() { self.nested_over(settings, pass) } else { self.engine.refine_over(settings, pass) }
+    }
+
+    /// [`refine_over`](Self::refine_over) of classes with a belief each: sweeps that keep the sites, `2C` numbers a row.
+    fn nested_over<E: From<ModelError>>(
+        &mut self,
+        settings: &BatchSettings,
+        mut pass: impl FnMut(&mut (dyn FnMut(Row<'_>, Observation) -> Result<(), ModelError> + '_)) -> Result<(), E>,
+    ) -> Result<BatchInfo, E> {
+        self.engine.check_passes()?;
+        settings.check().map_err(ModelError::from)?;
+        let rows = usize::try_from(self.engine.observations).unwrap_or(usize::MAX);
+        self.engine.refine_members(self.engine.likely(), |engine, member| {
+            let full = OnlineSettings { belief: BeliefKind::Full, ..engine.settings.clone() };
+            let prior =
+                engine.family.prior(&full, member.prior_scale, engine.design.columns()).map_err(ModelError::from)?;
+            let AnyBelief::Apart(prior) = prior else { return Err(ModelError::NotKept.into()) };
+            let mut nested = Nested::new(*prior, rows);
+            let mut space = RowSpace::default();
+            let mut settled = false;
+            while nested.sweeps < settings.max_passes && !settled {
+                let mut seen = 0;
+                pass(&mut |row, observed| {
+                    check_row(row, engine.design.inputs).map_err(|error| engine.named(error))?;
+                    engine.family.check_observation(&observed)?;
+                    nested.see(seen, engine.design.write(row, &mut space)?, &observed)?;
+                    seen += 1;
+                    Ok(())
+                })?;
+                check::length("rows of a pass", rows, seen).map_err(ModelError::from)?;
+                settled = nested.ends(settings.tolerance);
+            }
+            let evidence = nested.log_evidence;
+            let stop = if settled { Stop::Converged } else { Stop::Iterations };
+            let info = BatchInfo::of_sweeps(nested.sweeps, vec![member.evidence, evidence], stop);
+            let belief = kept_as(engine.settings.belief, AnyBelief::Apart(Box::new(nested.belief)));
+            Ok((Member { belief: belief.map_err(ModelError::from)?, evidence, ..member.clone() }, info))
+        })
     }
 }
 

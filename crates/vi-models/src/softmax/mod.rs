@@ -50,7 +50,7 @@ mod site;
 mod step;
 mod tilted;
 
-pub(crate) use heads::{HeadNodes, sites as head_sites};
+pub(crate) use heads::{log_predictive as head_score, moments as head_moments, sites as head_sites};
 pub use predict::SoftmaxPrediction;
 pub(crate) use prepared::PreparedSoftmax;
 pub use refine::{SoftmaxFit, SoftmaxRefineSettings};
@@ -82,12 +82,15 @@ impl Softmax {
     /// # Errors
     /// [`ModelError::Core`] with `Setting` unless `2 ≤ C ≤ 10⁴`.
     pub fn new(classes: usize) -> Result<Self, ModelError> {
-        if !(2..=10_000).contains(&classes) {
-            let requirement = "between 2 and 10000";
-            return Err(Error::Setting { name: "classes", value: classes as f64, requirement }.into());
-        }
+        Self::check_classes(classes)?;
         let nodes = Nodes::new(classes - 1, NODES.max(4 * (classes - 1)))?;
         Ok(Self { classes, rule: SoftmaxRule::default(), nodes })
+    }
+
+    pub(crate) fn check_classes(classes: usize) -> Result<(), Error> {
+        let requirement = "between 2 and 10000";
+        let fits = (2..=10_000).contains(&classes);
+        if fits { Ok(()) } else { Err(Error::Setting { name: "classes", value: classes as f64, requirement }) }
     }
 
     /// This model with another rule.

@@ -86,7 +86,8 @@ fn passes_of_classes_are_sweeps_over_kept_rows() {
         let [a, b] = [&swept, &passed].map(|model| model.predict(row).unwrap().probabilities);
         assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 2e-3), "{a:?} {b:?}");
     }
-    let mut apart = OnlineSoftmax::by_class(3, 4, OnlineSettings::default()).unwrap();
+    let diagonal = OnlineSettings { belief: BeliefKind::Diagonal, ..OnlineSettings::default() };
+    let mut apart = OnlineSoftmax::by_class(3, 4, diagonal).unwrap();
     apart.update_batch(&rows, &labels).unwrap();
     let refused = apart.refine_over(&BatchSettings::default(), |take| pass::<ModelError>(&rows, &labels, take));
     assert_eq!(refused, Err(ModelError::NotKept));

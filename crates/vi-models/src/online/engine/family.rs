@@ -12,6 +12,7 @@ use vi_linalg::faer::MatRef;
 use super::Member;
 use super::order::RunLabel;
 use crate::ModelError;
+use crate::online::apart::Apart;
 use crate::online::belief::{AnyBelief, AnyStep, BeliefKind};
 use crate::online::posterior::RowDensities;
 use crate::online::rescale::ScaledWeights;
@@ -103,9 +104,14 @@ pub(crate) trait Family: Stateful + Clone + Debug + PartialEq + Serialize + Dese
         2
     }
 
-    /// Whether there is one belief over all weights, so that the first rows can be fitted together and kept rows refined.
+    /// Whether there is one belief over all weights.
     fn is_joint(&self) -> bool {
         true
+    }
+
+    /// The same family with one belief over all weights.
+    fn whole(&self) -> Self {
+        self.clone()
     }
 
     /// The belief before any row, for one prior scale.
@@ -133,6 +139,16 @@ pub(crate) trait Family: Stateful + Clone + Debug + PartialEq + Serialize + Dese
         x: MatRef<'_, f64>,
         observed: &[Observation],
     ) -> Result<Option<Fitted<Self::State>>, Error>;
+
+    /// As [`fit`](Self::fit), of one belief for each predictor, with the log evidence.
+    fn fit_parts(
+        &self,
+        _prior: &Apart,
+        _x: MatRef<'_, f64>,
+        _observed: &[Observation],
+    ) -> Result<Option<(Apart, f64)>, Error> {
+        Ok(None)
+    }
 
     /// What a pass over the rows of `x` sums at `q`, given the state.
     fn statistics(

@@ -38,6 +38,7 @@ impl<F: Family> Engine<F> {
             diagnosis: None,
             fixed: true,
             mixed: true,
+            family: self.family.whole(),
             ..self.clone()
         })
     }

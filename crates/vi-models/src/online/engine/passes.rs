@@ -1,11 +1,13 @@
 //! Passes over rows that are kept elsewhere, until the posterior is the best Gaussian.
 
+use std::ops::RangeInclusive;
+
 use vi_core::Error;
 use vi_core::batch::{BatchInfo, BatchSettings, InformationGaussian, Statistics, optimum_of};
 use vi_linalg::faer::MatRef;
 
 use super::family::Family;
-use super::place::{CLOSE, kept_as, moves};
+use super::place::{CLOSE, kept_as};
 use super::start::ALIKE;
 use super::{Engine, Member};
 use crate::ModelError;
@@ -29,25 +31,25 @@ impl<F: Family> Engine<F> {
     ) -> Result<BatchInfo, E> {
         self.check_passes()?;
         settings.check().map_err(ModelError::from)?;
-        let last = self.members.len() - 1;
-        let alike =
-            moves(&self.settings) && self.members[last].prior_scale < ALIKE * ALIKE * self.members[0].prior_scale;
-        let range = if alike { (last / 2..=last / 2, ALIKE.ln()) } else { (0..=last, CLOSE) };
+        let range = self.likely();
         self.refine_members(range, |engine, member| engine.optimum(member, settings, &mut pass))
+    }
+
+    /// The members to refine, and how close to one of them a scale follows from it.
+    pub(in crate::online) fn likely(&self) -> (RangeInclusive<usize>, f64) {
+        let last = self.members.len() - 1;
+        let alike = self.moves() && self.members[last].prior_scale < ALIKE * ALIKE * self.members[0].prior_scale;
+        if alike { (last / 2..=last / 2, ALIKE.ln()) } else { (0..=last, CLOSE) }
     }
 
     /// Checks that the belief is a full Gaussian of all rows.
     ///
     /// # Errors
     /// [`ModelError::NotKept`] for another belief.
-    fn check_passes(&self) -> Result<(), ModelError> {
+    pub(in crate::online) fn check_passes(&self) -> Result<(), ModelError> {
         self.check_learns()?;
         let full = matches!(self.settings.belief, BeliefKind::Full | BeliefKind::SquareRoot);
-        if full && self.settings.memory == Memory::Everything && self.family.is_joint() {
-            Ok(())
-        } else {
-            Err(ModelError::NotKept)
-        }
+        if full && self.settings.memory == Memory::Everything { Ok(()) } else { Err(ModelError::NotKept) }
     }
 
     /// The best Gaussian at a member's prior scale, with its bound as the evidence.
@@ -72,7 +74,7 @@ impl<F: Family> Engine<F> {
             return Err(error);
         }
         let (belief, info) = found.map_err(ModelError::from)?;
-        let belief = kept_as(self.settings.belief, belief).map_err(ModelError::from)?;
+        let belief = kept_as(self.settings.belief, AnyBelief::Full(belief)).map_err(ModelError::from)?;
         Ok((Member { belief, evidence: info.bound(), ..member.clone() }, info))
     }
 

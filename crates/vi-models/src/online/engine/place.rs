@@ -7,6 +7,7 @@ use super::narrow::Around;
 use super::start::WIDEST;
 use super::{Engine, Member};
 use crate::marginal::log_sum_exp;
+use crate::online::apart::Apart;
 use crate::online::belief::{AnyBelief, BeliefKind};
 use crate::online::design::Design;
 use crate::online::rescale::{ScaledWeights, Slope, Spectrum, rescaled};
@@ -20,7 +21,7 @@ const ROWS_PER_WEIGHT: u64 = 4;
 /// Where many members stand in `log s`, from the centre of the prior: near enough for moves, and no scale so wide that counts overflow.
 const MANY: [f64; 5] = [-2.3, -1.15, 0.0, 1.15, 2.3];
 
-/// The share of the answers below which one of many members is dropped.
+/// The share of the answers below which one of many members is given up.
 const DROPPED: f64 = 1e-4;
 
 /// Rows for each weight between two moves, as long as these are a quarter of all rows or more, and no more than all. One member that is
@@ -42,6 +43,10 @@ const NEGLIGIBLE: f64 = 0.02;
 /// The corrections below which one member answers for all nodes: of a mean in deviations, of a variance as a share of it.
 const CORRECTED: f64 = 0.02;
 
+/// The prior scales of classes that have a belief each. They stay, since moving the beliefs of all classes costs more than the rows
+/// do; the evidence soon leaves one or two.
+const LADDER: [f64; 7] = [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4];
+
 /// Whether a model's prior scales may move as rows come, which takes a covariance whose prior can be changed.
 pub(in crate::online) fn moves(settings: &OnlineSettings) -> bool {
     settings.prior_scale == PriorScale::Learned && matches!(settings.belief, BeliefKind::Full | BeliefKind::SquareRoot)
@@ -57,6 +62,16 @@ pub(super) fn stays_placed(settings: &OnlineSettings) -> bool {
 /// the scale, and between two placings rows weigh the nodes anew.
 pub(super) fn takes_one<F: Family>(settings: &OnlineSettings, family: &F) -> bool {
     moves(settings) && settings.memory == Memory::Everything && family.has_one_predictor()
+}
+
+/// Leaves out the members below and above all that have a share in the answers.
+pub(super) fn thinned<S>(members: &mut Vec<Member<S>>) {
+    let shares = shares(members);
+    let likely = |share: &f64| *share > DROPPED;
+    if let Some((first, last)) = shares.iter().position(likely).zip(shares.iter().rposition(likely)) {
+        members.truncate(last + 1);
+        members.drain(..first);
+    }
 }
 
 impl<S> Member<S> {
@@ -92,7 +107,8 @@ pub(super) fn shares<S>(members: &[Member<S>]) -> Vec<f64> {
 /// Whether so many scales stand side by side at first that one of them is near the right one: where the first rows are too wide to be fitted
 /// at scales that are sought, and sites depend on the scale.
 fn starts_with_many<F: Family>(settings: &OnlineSettings, family: &F, columns: usize) -> bool {
-    moves(settings) && !family.rescales_exactly() && family.weights(columns).is_none_or(|weights| weights > WIDEST)
+    let wide = family.weights(columns).is_none_or(|weights| weights > WIDEST);
+    wide && moves(settings) && family.is_joint() && !family.rescales_exactly()
 }
 
 /// The prior scales before any row, each with its share.
@@ -105,6 +121,12 @@ pub(super) fn first_scales<F: Family>(
     Ok(match &settings.prior_scale {
         PriorScale::Given(scale) => vec![(*scale, 1.0)],
         PriorScale::Among(scales) => equal(scales),
+        PriorScale::Learned if moves(settings) && !family.is_joint() => {
+            let prior = family.scale_prior();
+            let densities = LADDER.map(|scale| (scale, prior.log_density(scale.ln()).exp()));
+            let total: f64 = densities.iter().map(|(_, density)| density).sum();
+            densities.map(|(scale, density)| (scale, density / total)).into()
+        }
         PriorScale::Learned if starts_with_many(settings, family, columns) => {
             let prior = family.scale_prior();
             let masses = MANY.map(|from| (from + prior.centre.ln(), prior.log_density(from + prior.centre.ln()).exp()));
@@ -404,6 +426,11 @@ fn no_covariance() -> Error {
 }
 
 impl<F: Family> Engine<F> {
+    /// Whether the members move to where the scale's posterior is.
+    pub(in crate::online) fn moves(&self) -> bool {
+        moves(&self.settings) && self.family.is_joint()
+    }
+
     /// Moves the members to where the scale's posterior is now, or to one of them where that is enough, if it is time. If the posterior cannot be decomposed the members stay,
     /// still valid where they are, and the failure is counted.
     pub(super) fn place(&mut self) {
@@ -411,9 +438,11 @@ impl<F: Family> Engine<F> {
             return;
         }
         let n = self.observations;
-        if starts_with_many(&self.settings, &self.family, self.design.columns()) && n < self.design.columns() as u64 {
-            self.drop_unlikely();
-            self.next_place = 2 * n.max(1);
+        let columns = self.design.columns();
+        let few = starts_with_many(&self.settings, &self.family, columns) && n < columns as u64;
+        if few || !self.family.is_joint() {
+            thinned(&mut self.members);
+            self.next_place = n.saturating_mul(2).max(1);
             return;
         }
         let one = takes_one(&self.settings, &self.family);
@@ -433,16 +462,6 @@ impl<F: Family> Engine<F> {
         self.next_place = n.saturating_add(weights.saturating_mul(wait).clamp(least, n).max(1));
     }
 
-    /// Drops members below and above all that have a share in the answers.
-    fn drop_unlikely(&mut self) {
-        let shares = self.weights();
-        let likely = |share: &f64| *share > DROPPED;
-        if let Some((first, last)) = shares.iter().position(likely).zip(shares.iter().rposition(likely)) {
-            self.members.truncate(last + 1);
-            self.members.drain(..first);
-        }
-    }
-
     /// The number of rows at which the members move next: late enough that the move costs no more than the rows.
     pub(super) fn first_place((settings, family): (&OnlineSettings, &F), design: &Design, observations: u64) -> u64 {
         let twice = observations.saturating_mul(2).max(2);
@@ -456,11 +475,17 @@ impl<F: Family> Engine<F> {
     }
 }
 
-/// A copy of `belief` as `kind` keeps it.
-pub(super) fn kept_as(kind: BeliefKind, belief: vi_core::DenseGaussian) -> Result<AnyBelief, Error> {
-    Ok(match kind {
-        BeliefKind::SquareRoot => AnyBelief::SquareRoot(vi_core::SquareRootGaussian::from_dense(&belief)?),
-        _ => AnyBelief::Full(belief),
+/// A belief with full covariances as `kind` keeps it.
+pub(in crate::online) fn kept_as(kind: BeliefKind, belief: AnyBelief) -> Result<AnyBelief, Error> {
+    Ok(match (kind, belief) {
+        (BeliefKind::SquareRoot, AnyBelief::Full(belief)) => {
+            AnyBelief::SquareRoot(vi_core::SquareRootGaussian::from_dense(&belief)?)
+        }
+        (kind, AnyBelief::Apart(belief)) => {
+            let parts = belief.parts.into_iter().map(|part| kept_as(kind, part));
+            AnyBelief::Apart(Box::new(Apart::of(parts.collect::<Result<_, _>>()?)))
+        }
+        (_, belief) => belief,
     })
 }
 

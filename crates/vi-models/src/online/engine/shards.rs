@@ -4,7 +4,7 @@ use vi_core::merge::{Part, Pull};
 use vi_core::{Belief, Error, GaussianBelief};
 
 use super::family::Family;
-use super::place::{moved, moves, normalise, placed};
+use super::place::{moved, normalise, placed};
 use super::{Engine, Member};
 use crate::ModelError;
 use crate::online::Memory;
@@ -85,7 +85,7 @@ impl<F: Family> Engine<F> {
     /// `Overflow` if it is not finite.
     pub(super) fn averaged(&self, members: &mut [Member<F::State>]) -> Result<f64, Error> {
         let total = self.base + normalise(members).unwrap_or(f64::NAN);
-        let found = if moves(&self.settings) { placed(&self.family, members, &self.design) } else { Ok(None) };
+        let found = if self.moves() { placed(&self.family, members, &self.design) } else { Ok(None) };
         crate::check::result("the log evidence of all rows", found.ok().flatten().map_or(total, |found| found.1))
     }
 

@@ -4,7 +4,7 @@
 //! the Gaussian of all of them together, by expectation propagation where a family has it, computed anew whenever their number
 //! has grown by a quarter; from there one pass loses next to nothing (valid intervals from such a start: arXiv 2604.27442).
 
-use vi_core::Error;
+use vi_core::{Error, GaussianBelief};
 use vi_linalg::faer::Mat;
 
 use super::drift::{Drift, spread};
@@ -12,8 +12,8 @@ use super::family::Family;
 use super::learn::{age, learn};
 use super::narrow::Around;
 use super::place::{
-    CLOSE, bank, first_scales, fitted_where_likely, kept_as, missed_by_moves, moved, moves, normalise, placed,
-    stays_placed,
+    CLOSE, bank, first_scales, fitted_where_likely, kept_as, missed_by_moves, moved, normalise, placed, stays_placed,
+    thinned,
 };
 use super::scalar::is_score;
 use super::{Engine, Kept, Member};
@@ -28,6 +28,9 @@ const ROWS_PER_WEIGHT: [usize; 2] = [2, 20];
 /// The largest product of the rows that are fitted together and the squared number of weights, above the least number of rows.
 const WORK: usize = 4_000_000;
 
+/// The same, of the squared number of columns times the classes, for classes that have a belief each.
+const WORK_APART: usize = 12_000_000;
+
 /// The least number of rows that are fitted together.
 const FEWEST: usize = 50;
 
@@ -37,6 +40,9 @@ const MOST_NUMBERS: usize = 350_000;
 
 /// The start goes on while a change of the prior scale would miss the evidence at another likely scale by more than this, in nats.
 const CARRIED: f64 = 0.5;
+
+/// The least number of rows that tell which prior scales can be given up.
+const FEWEST_TO_THIN: usize = 200;
 
 /// The number of weights above which a fit costs more than it gains: its passes take `n·d² + d³`.
 pub(super) const WIDEST: usize = 256;
@@ -52,32 +58,34 @@ const WIDER: f64 = 4.0;
 /// its prior.
 pub(super) const ALIKE: f64 = 1.4;
 
-/// Whether the first rows are fitted together.
-fn fits<F: Family>(settings: &OnlineSettings, family: &F, weights: usize) -> bool {
-    settings.start == Start::Fitted
-        && family.is_joint()
+/// How many of the first rows are fitted together, if any are.
+fn fitted_rows<F: Family>(settings: &OnlineSettings, family: &F, columns: usize) -> Option<usize> {
+    let (weights, numbers) = (family.weights(columns)?, family.numbers(BeliefKind::Full, columns)?.max(1));
+    let [least, most] = ROWS_PER_WEIGHT.map(|rows| rows * weights);
+    let rows = if family.is_joint() { (WORK / numbers).clamp(least, most) } else { (WORK_APART / numbers).min(most) };
+    let affords = if family.is_joint() { weights <= WIDEST } else { columns <= WIDEST && rows >= FEWEST };
+    let fits = settings.start == Start::Fitted
         && matches!(settings.memory, Memory::Everything | Memory::Learned)
-        && weights <= WIDEST
-        && matches!(settings.belief, BeliefKind::Full | BeliefKind::SquareRoot)
+        && affords
+        && matches!(settings.belief, BeliefKind::Full | BeliefKind::SquareRoot);
+    fits.then_some(rows)
 }
 
 /// How many rows are kept at the start.
-pub(super) fn start_rows<F: Family>(settings: &OnlineSettings, family: &F, weights: usize) -> usize {
+pub(super) fn start_rows<F: Family>(settings: &OnlineSettings, family: &F, columns: usize) -> usize {
     // All memories share one prior scale, which the first rows choose.
     let chosen = settings.memory == Memory::Learned && !matches!(settings.prior_scale, PriorScale::Given(_));
     let scales = scale_rows(settings).max(if chosen { FEWEST } else { 0 });
-    if !fits(settings, family, weights) {
-        return scales;
-    }
-    let [least, most] = ROWS_PER_WEIGHT.map(|rows| rows * weights);
-    scales.max(FEWEST).max((WORK / (weights * weights).max(1)).clamp(least, most))
+    fitted_rows(settings, family, columns).map_or(scales, |rows| scales.max(FEWEST).max(rows))
 }
 
 /// The most rows that are kept at the start: their number doubles as long as the sites depend on the prior scale, which a move of the scale
 /// takes as they are.
-pub(super) fn most_start_rows<F: Family>(settings: &OnlineSettings, family: &F, weights: usize) -> usize {
-    let mut rows = start_rows(settings, family, weights);
-    if fits(settings, family, weights) && stays_placed(settings) && !family.rescales_exactly() {
+pub(super) fn most_start_rows<F: Family>(settings: &OnlineSettings, family: &F, columns: usize) -> usize {
+    let mut rows = start_rows(settings, family, columns);
+    let seeks = stays_placed(settings) && family.is_joint() && !family.rescales_exactly();
+    if seeks && fitted_rows(settings, family, columns).is_some() {
+        let weights = family.weights(columns).unwrap_or(usize::MAX);
         let most = (MOST_NUMBERS / weights.max(1)).min(MOST_ROWS_PER_WEIGHT * weights);
         while rows <= most / 2 {
             rows *= 2;
@@ -105,8 +113,7 @@ fn is_due(n: usize, last: usize, weights: usize) -> bool {
 
 impl<F: Family> Engine<F> {
     pub(super) fn start_rows(&self) -> usize {
-        let weights = self.family.weights(self.design.columns()).unwrap_or(usize::MAX);
-        start_rows(&self.settings, &self.family, weights)
+        start_rows(&self.settings, &self.family, self.design.columns())
     }
 
     /// The number of rows at which the start may end next, while it lasts.
@@ -120,8 +127,7 @@ impl<F: Family> Engine<F> {
 
     /// Learns one of the first rows. On an error the model is unchanged.
     pub(super) fn start_with(&mut self, row: Row<'_>, observed: Observation) -> Result<(), Error> {
-        let weights = self.family.weights(self.design.columns()).unwrap_or(usize::MAX);
-        let most = most_start_rows(&self.settings, &self.family, weights);
+        let most = most_start_rows(&self.settings, &self.family, self.design.columns());
         let last = self.next_end();
         let before = self.design.meet(row);
         self.rows.push(Kept { row: row.into(), observed });
@@ -170,7 +176,7 @@ impl<F: Family> Engine<F> {
         let told = weighted.map(|(weight, member)| weight * member.prior_scale.ln()).sum::<f64>().exp();
         let scale = (WIDER * told).max(self.family.scale_prior().centre);
         let weights = self.family.weights(self.design.columns()).unwrap_or(usize::MAX);
-        if moves(&self.settings) && weights <= WIDEST {
+        if self.moves() && weights <= WIDEST {
             return Ok(moved(&self.family, &self.members, &self.design, &[scale])?.pop());
         }
         let given = OnlineSettings { prior_scale: PriorScale::Given(scale), ..self.settings.clone() };
@@ -191,7 +197,7 @@ impl<F: Family> Engine<F> {
     /// Learns the `n`-th of `last` first rows, which are kept: by itself, or all of them anew where that is due and changes the
     /// result. Returns whether a change of the prior scale would carry the posterior along, which a fit alone can tell.
     fn learn_first(&mut self, row: Row<'_>, observed: &Observation, (n, last): (usize, usize)) -> Result<bool, Error> {
-        let weights = self.family.weights(self.design.columns()).unwrap_or(usize::MAX);
+        let weights = self.weights_to_fit();
         let due = if n > self.start_rows() { n == last } else { is_due(n, last, weights) };
         if !due {
             // A row that overflows with the column scales so far may not with scales that include it.
@@ -207,22 +213,30 @@ impl<F: Family> Engine<F> {
         if stands && self.learn_one(row, observed, n as u64).is_ok() { Ok(true) } else { self.refit(decided) }
     }
 
+    /// The number of weights; of classes with a belief each more than are fitted often.
+    fn weights_to_fit(&self) -> usize {
+        let weights = self.family.weights(self.design.columns()).unwrap_or(usize::MAX);
+        if self.family.is_joint() { weights } else { weights.max(WIDE + 1) }
+    }
+
+    /// Whether the first rows are fitted together.
+    fn fits(&self) -> bool {
+        fitted_rows(&self.settings, &self.family, self.design.columns()).is_some()
+    }
+
     /// Whether the first `n` rows are fitted together, and not learned one by one.
     fn is_fitted(&self, n: usize, weights: usize) -> bool {
-        fits(&self.settings, &self.family, weights) && (weights <= WIDE || n >= FEWEST)
+        self.fits() && (weights <= WIDE || n >= FEWEST)
     }
 
     /// The centres and scales of the rows so far, while these decide on them: as long as all rows are fitted anew, so that the result does
     /// not depend on their order, and no longer than the least start lasts.
     fn decided(&self) -> Result<Option<Design>, Error> {
-        let weights = self.family.weights(self.design.columns()).unwrap_or(usize::MAX);
         if self.rows.len() > self.start_rows() {
             return Ok(None);
         }
         match self.settings.standardise.by_rows() {
-            Some((rows, centre)) if self.rows.len() <= rows || fits(&self.settings, &self.family, weights) => {
-                self.taken(centre).map(Some)
-            }
+            Some((rows, centre)) if self.rows.len() <= rows || self.fits() => self.taken(centre).map(Some),
             _ => Ok(None),
         }
     }
@@ -241,7 +255,7 @@ impl<F: Family> Engine<F> {
         let anew = design.is_some() && self.rows.len() <= scale_rows(&self.settings);
         let design = design.unwrap_or_else(|| self.design.clone());
         let weights = self.family.weights(design.columns()).unwrap_or(usize::MAX);
-        let fitted = if self.is_fitted(self.rows.len(), weights) {
+        let fitted = if self.is_fitted(self.rows.len(), self.weights_to_fit()) {
             let fitted = self.fitted(&design, anew);
             self.fallbacks.fits += u64::from(fitted.is_err());
             fitted.ok().flatten()
@@ -253,7 +267,7 @@ impl<F: Family> Engine<F> {
             // One pass, where the family has no fit, or none for such rows.
             None => self.passed(&design)?,
         };
-        let placed = if moves(&self.settings) && weights <= WIDEST {
+        let placed = if self.moves() && weights <= WIDEST {
             let placed = placed(&self.family, &members, &design);
             self.fallbacks.places += u64::from(placed.is_err());
             placed.ok().flatten()
@@ -274,7 +288,17 @@ impl<F: Family> Engine<F> {
                 let before: Vec<f64> = self.members.iter().map(|member| member.prior_scale).collect();
                 members.retain(|member| before.contains(&member.prior_scale));
             }
-            members.iter_mut().zip(shares).for_each(|(member, (_, share))| member.log_mass = share.ln());
+            if self.family.is_joint() {
+                members.iter_mut().zip(shares).for_each(|(member, (_, share))| member.log_mass = share.ln());
+            } else {
+                for member in &mut members {
+                    let share = shares.iter().find(|(scale, _)| *scale == member.prior_scale);
+                    member.log_mass = share.map_or(0.0, |(_, share)| share.ln());
+                }
+                if self.rows.len() >= FEWEST_TO_THIN {
+                    thinned(&mut members);
+                }
+            }
             self.base = normalise(&mut members).unwrap_or(f64::NEG_INFINITY);
             self.members = members;
         }
@@ -315,8 +339,7 @@ impl<F: Family> Engine<F> {
     fn fitted(&self, design: &Design, anew: bool) -> Result<Option<Vec<Member<F::State>>>, Error> {
         let rows = self.rows_to_fit(design)?;
         let last = self.members.len() - 1;
-        let alike =
-            moves(&self.settings) && self.members[last].prior_scale < ALIKE * ALIKE * self.members[0].prior_scale;
+        let alike = self.moves() && self.members[last].prior_scale < ALIKE * ALIKE * self.members[0].prior_scale;
         let exact = self.family.rescales_exactly();
         let mut members: Vec<Member<F::State>> = Vec::with_capacity(2 * self.members.len());
         for (k, member) in self.members.iter().enumerate() {
@@ -328,7 +351,7 @@ impl<F: Family> Engine<F> {
             let Some(fitted) = self.fit_member(member, design, anew, &rows)? else { return Ok(None) };
             members.push(fitted);
         }
-        if moves(&self.settings) && !exact {
+        if self.moves() && !exact {
             // If a scale cannot be fitted, the answers are left to those that could be.
             let fit = |member: &_| Ok::<_, Error>(self.fit_member(member, design, false, &rows).ok().flatten());
             members = fitted_where_likely(&self.family, design, members, CLOSE, fit)?;
@@ -345,19 +368,26 @@ impl<F: Family> Engine<F> {
         rows: &RowsToFit,
     ) -> Result<Option<Member<F::State>>, Error> {
         let settings = OnlineSettings { belief: BeliefKind::Full, ..self.settings.clone() };
-        let AnyBelief::Full(prior) = self.family.prior(&settings, member.prior_scale, design.columns())? else {
-            return Ok(None);
+        let (x, observed) = (rows.x.as_ref(), &rows.observed);
+        let found = match self.family.prior(&settings, member.prior_scale, design.columns())? {
+            AnyBelief::Full(prior) => {
+                let start = if anew { Some(prior.clone()) } else { member.belief.full()? };
+                let Some(start) = start else { return Ok(None) };
+                let found = self.family.fit(&prior, &start, x, observed)?;
+                found.map(|(belief, state, evidence)| (AnyBelief::Full(belief), state, evidence))
+            }
+            AnyBelief::Apart(prior) => {
+                let found = self.family.fit_parts(&prior, x, observed)?;
+                found.map(|(belief, evidence)| (AnyBelief::Apart(Box::new(belief)), member.state.clone(), evidence))
+            }
+            _ => None,
         };
-        let start = if anew { Some(prior.clone()) } else { member.belief.full()? };
-        let Some(start) = start else { return Ok(None) };
-        let Some((belief, state, evidence)) = self.family.fit(&prior, &start, rows.x.as_ref(), &rows.observed)? else {
-            return Ok(None);
-        };
+        let Some((belief, state, evidence)) = found else { return Ok(None) };
         if !is_score(evidence) {
             return Err(Error::NonFinite { argument: "log evidence of the first rows", index: 0, value: evidence });
         }
         // With a flat prior and separable rows, rounding may leave no usable precision.
-        belief.cholesky()?;
+        belief.log_det()?;
         Ok(Some(Member {
             prior_scale: member.prior_scale,
             around: Around::default(),

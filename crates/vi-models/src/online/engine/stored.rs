@@ -114,7 +114,7 @@ impl<F: Family> Engine<F> {
         if !family.standardises_labels() && design.target != Target::default() {
             return Err(ModelError::Document { what: "scale of the labels, which this family has not" });
         }
-        check_rows((&settings, &family), weights, fixed, rows.len(), observations, refined)?;
+        check_rows((&settings, &family), design.columns(), fixed, rows.len(), observations, refined)?;
         let first = first_scales(&settings, &family, design.columns())?;
         let first: Vec<f64> = first.into_iter().map(|(scale, _)| scale).collect();
         check_members(&settings, fixed, &first, &members)?;
@@ -222,13 +222,13 @@ fn finite(argument: &'static str, value: f64) -> Result<(), Error> {
 /// Checks that the number of kept rows is the one that the settings keep after so many observations.
 fn check_rows<F: Family>(
     (settings, family): (&OnlineSettings, &F),
-    weights: usize,
+    columns: usize,
     fixed: bool,
     rows: usize,
     observations: u64,
     refined: u64,
 ) -> Result<(), ModelError> {
-    let open = rows < most_start_rows(settings, family, weights);
+    let open = rows < most_start_rows(settings, family, columns);
     let kept = if !fixed || settings.keep_rows { observations } else { 0 };
     if (!fixed && !open) || rows as u64 != kept || refined > observations {
         return Err(ModelError::Document { what: "number of kept rows" });

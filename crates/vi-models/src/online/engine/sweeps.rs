@@ -7,7 +7,7 @@ use vi_core::{DenseGaussian, Error, GaussianExpectation, MomentMatching, PerRow}
 use vi_linalg::faer::{Mat, MatRef, Par};
 
 use super::family::Family;
-use super::place::{CLOSE, fitted_where_likely, moves, placed};
+use super::place::{CLOSE, fitted_where_likely, placed};
 use super::scalar::{RowLikelihood, ScalarFamily, row_likelihoods};
 use super::start::columns_of;
 use super::{Engine, Member};
@@ -66,7 +66,7 @@ impl<F: Family> Engine<F> {
             Ok::<_, E>(member)
         };
         let mut members = self.members[range].iter().map(&mut refined).collect::<Result<Vec<_>, _>>()?;
-        if moves(&self.settings) {
+        if self.moves() {
             let refined = |member: &_| refined(member).map(Some);
             members = fitted_where_likely(&self.family, &self.design, members, close, refined)?;
             let found = placed(&self.family, &members, &self.design).map_err(ModelError::from)?;
@@ -99,7 +99,7 @@ impl<F: Family> Engine<F> {
     pub(in crate::online) fn check_kept(&self) -> Result<(), ModelError> {
         self.check_learns()?;
         let OnlineSettings { keep_rows, belief, memory, .. } = self.settings;
-        if keep_rows && belief == BeliefKind::Full && memory == Memory::Everything && self.family.is_joint() {
+        if keep_rows && belief == BeliefKind::Full && memory == Memory::Everything {
             Ok(())
         } else {
             Err(ModelError::NotKept)

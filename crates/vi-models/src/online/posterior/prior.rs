@@ -40,10 +40,11 @@ impl Prior {
     /// [`ModelError::NotKept`] for another belief.
     pub(super) fn of<F: Family>(engine: &Engine<F>) -> Result<Self, ModelError> {
         let (columns, inputs) = (engine.design.columns(), engine.design.inputs);
-        let AnyBelief::Full(unit) = engine.family.prior(&engine.settings, 1.0, columns)? else {
+        let family = engine.family.whole();
+        let AnyBelief::Full(unit) = family.prior(&engine.settings, 1.0, columns)? else {
             return Err(ModelError::NotKept);
         };
-        let weights = engine.family.scaled_weights(columns, inputs);
+        let weights = family.scaled_weights(columns, inputs);
         let d = unit.dim();
         let mut is_scaled = vec![false; d];
         weights.positions().for_each(|j| is_scaled[j] = true);
