@@ -288,7 +288,8 @@ impl OnlineSoftmax {
     /// normalisers by no more than the tolerance, or 1e-4 nats, in the mean; otherwise by [expectation
     /// propagation](crate::softmax::Softmax::expectation_propagation) where it is implemented, and to the best Gaussian in `KL(q‖p)` where it is
     /// not, by [`Softmax::refine`](crate::softmax::Softmax::refine). Scales that are still being taken from the first rows are fixed as they
-    /// are.
+    /// are. Sweeps over classes with a belief each need not predict better: the log loss of `segments` falls from .164 to .160, that of
+    /// `digits` rises from .110 to .120, since the fixed point of independent beliefs is too wide.
     ///
     /// # Errors
     /// [`ModelError::NotKept`] unless the settings keep rows; those of [`Softmax::refine`](crate::softmax::Softmax::refine). On
