@@ -313,7 +313,7 @@ mod tests {
             let (probabilities, variances) = moments(&seen(&parts), 0.5).unwrap();
             let rng = &mut ChaCha8Rng::seed_from_u64(4);
             let draws = 20_000;
-            let (mut first, mut second) = (vec![0.0; parts.len()], vec![0.0; parts.len()]);
+            let [mut first, mut second, mut fourth] = [(); 3].map(|()| vec![0.0; parts.len()]);
             for _ in 0..draws {
                 let t: Vec<f64> =
                     parts.iter().map(|(a, nu)| (a + nu.sqrt() * rng.sample::<f64, _>(StandardNormal)).exp()).collect();
@@ -321,13 +321,16 @@ mod tests {
                 for (c, t) in t.iter().enumerate() {
                     first[c] += t / total / f64::from(draws);
                     second[c] += (t / total).powi(2) / f64::from(draws);
+                    fourth[c] += (t / total).powi(4) / f64::from(draws);
                 }
             }
             for c in 0..parts.len() {
                 let variance = second[c] - first[c] * first[c];
                 assert!((probabilities[c] / first[c] - 1.0).abs() < 0.1, "{c}: {} {}", probabilities[c], first[c]);
-                // Of a rare class the tail of a log-sum, which is not Gaussian, decides.
-                assert!((variances[c] / variance - 1.0).abs() < 0.5, "{c}: {} {variance}", variances[c]);
+                // Of a rare class the tail of a log-sum, which is not Gaussian, decides; and few of the draws, which adds their standard errors.
+                let error = ((fourth[c] - second[c] * second[c]) / f64::from(draws)).sqrt();
+                let tolerance = 0.3 * variance + 4.0 * error;
+                assert!((variances[c] - variance).abs() < tolerance, "{c}: {} {variance} {error}", variances[c]);
             }
         }
     }
