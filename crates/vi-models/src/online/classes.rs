@@ -223,7 +223,7 @@ impl Family for Classes {
         x: MatRef<'_, f64>,
         observed: &[Observation],
     ) -> Result<Option<(Apart, f64)>, Error> {
-        let mut nested = Nested::new(prior.clone(), observed.len());
+        let mut nested = Nested::new(prior.clone(), observed.len())?;
         nested.sweep(x, observed, 0.0, FIT_SWEEPS)?;
         Ok(Some((nested.belief, nested.log_evidence)))
     }

@@ -64,11 +64,15 @@ struct Memory {
 
 impl Nested {
     /// No row yet, of `rows`.
-    pub(super) fn new(prior: Apart, rows: usize) -> Self {
+    ///
+    /// # Errors
+    /// `Empty` for no rows.
+    pub(super) fn new(prior: Apart, rows: usize) -> Result<Self, Error> {
+        vi_core::check::not_empty("labels", rows)?;
         let factors = vec![Factor::default(); rows * prior.parts.len()];
         let progress = Progress::new(rows);
         let met = vec![false; prior.parts.len()];
-        Self {
+        Ok(Self {
             belief: prior,
             met,
             factors,
@@ -77,7 +81,7 @@ impl Nested {
             log_evidence: 0.0,
             skipped: 0,
             memory: Memory::default(),
-        }
+        })
     }
 
     /// The cavities of row `t` into memory; `false` if one is not proper.

@@ -302,7 +302,7 @@ impl OnlineSoftmax {
             return self.engine.refine_members(self.engine.likely(), |engine, member| {
                 let prior = engine.family.prior(&engine.settings, member.prior_scale, x.ncols())?;
                 let AnyBelief::Apart(prior) = prior else { return Err(ModelError::NotKept) };
-                let mut nested = Nested::new(*prior, observed.len());
+                let mut nested = Nested::new(*prior, observed.len())?;
                 let settled = nested.sweep(x.as_ref(), &observed, settings.tolerance, settings.max_sweeps)?;
                 let evidence = nested.log_evidence;
                 let mut info = RefineInfo::new(vec![evidence]);
@@ -359,7 +359,7 @@ impl OnlineSoftmax {
             let prior =
                 engine.family.prior(&full, member.prior_scale, engine.design.columns()).map_err(ModelError::from)?;
             let AnyBelief::Apart(prior) = prior else { return Err(ModelError::NotKept.into()) };
-            let mut nested = Nested::new(*prior, rows);
+            let mut nested = Nested::new(*prior, rows).map_err(ModelError::from)?;
             let mut space = RowSpace::default();
             let mut settled = false;
             while nested.sweeps < settings.max_passes && !settled {

@@ -216,3 +216,15 @@ fn more_than_three_classes_and_many_weights_are_believed_by_class() {
     assert!(!apart(OnlineSoftmax::joint(64, 3, OnlineSettings::default())));
     assert!(apart(OnlineSoftmax::by_class(3, 3, OnlineSettings::default())));
 }
+
+#[test]
+fn sweeps_over_no_rows_are_refused() {
+    let settings = OnlineSettings { keep_rows: true, ..OnlineSettings::default() };
+    let mut model = OnlineSoftmax::by_class(D, 4, settings).unwrap();
+    let before = serde_json::to_string(&model).unwrap();
+    let swept = model.refine(&SoftmaxRefineSettings::default());
+    assert!(matches!(swept, Err(ModelError::Core(vi_core::Error::Empty { .. }))), "{swept:?}");
+    let passed = model.refine_over(&vi_core::batch::BatchSettings::default(), |_| Ok::<_, ModelError>(()));
+    assert!(matches!(passed, Err(ModelError::Core(vi_core::Error::Empty { .. }))), "{passed:?}");
+    assert_eq!(serde_json::to_string(&model).unwrap(), before);
+}
