@@ -148,7 +148,7 @@ impl<F: Family> Engine<F> {
             members,
             base: 0.0,
             drift: Drift::default(),
-            next_place: Self::first_place((&settings, &family), &design, 0),
+            next_place: Self::first_place(&design, 0),
             rows: Vec::new(),
             observations: 0,
             order: OrderSeen::new(&settings, &family),

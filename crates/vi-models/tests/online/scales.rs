@@ -105,18 +105,6 @@ fn first_rows_are_fitted_together_as_long_as_the_prior_scale_matters() {
     assert!(!model.info().warming_up);
 }
 
-#[test]
-fn many_weights_find_their_scale_before_members_move() {
-    let (rows, labels) = drawn(700, 300, 0.1, 5);
-    let mut model = OnlineLogistic::new(300).unwrap();
-    model.update_batch(&rows[..300 * 250], &labels[..250]).unwrap();
-    let read: OnlineLogistic = serde_json::from_str(&serde_json::to_string(&model).unwrap()).unwrap();
-    assert_eq!(bits(&model), bits(&read));
-    model.update_batch(&rows[300 * 250..], &labels[250..]).unwrap();
-    let scale = model.info().prior_scale;
-    assert!(scale > 0.07 && scale < 0.15, "{:?}", model.info().prior_scales);
-}
-
 /// The indicator of one of `levels` levels; level 0 is the most frequent.
 fn level(rng: &mut ChaCha8Rng, levels: usize) -> (usize, Vec<f64>) {
     let u: f64 = rng.random();

@@ -4,7 +4,6 @@ use vi_core::Error;
 
 use super::family::Family;
 use super::narrow::Around;
-use super::start::WIDEST;
 use super::{Engine, Member};
 use crate::marginal::log_sum_exp;
 use crate::online::apart::Apart;
@@ -15,11 +14,8 @@ use crate::online::scale::{ScalePrior, Scales, nodes};
 use crate::online::{Memory, OnlineSettings, PriorScale};
 
 /// Rows for each weight that must have come before members move: with fewer, a decomposition at each doubling of the rows would
-/// cost more than the rows. Of many members, which are dear, one row for each column.
+/// cost more than the rows.
 const ROWS_PER_WEIGHT: u64 = 4;
-
-/// Where many members stand in `log s`, from the centre of the prior: near enough for moves, and no scale so wide that counts overflow.
-const MANY: [f64; 5] = [-2.3, -1.15, 0.0, 1.15, 2.3];
 
 /// The share of the answers below which one of many members is given up.
 const DROPPED: f64 = 1e-4;
@@ -104,19 +100,8 @@ pub(super) fn shares<S>(members: &[Member<S>]) -> Vec<f64> {
     weights.into_iter().map(|weight| weight / total).collect()
 }
 
-/// Whether so many scales stand side by side at first that one of them is near the right one: where the first rows are too wide to be fitted
-/// at scales that are sought, and sites depend on the scale.
-fn starts_with_many<F: Family>(settings: &OnlineSettings, family: &F, columns: usize) -> bool {
-    let wide = family.weights(columns).is_none_or(|weights| weights > WIDEST);
-    wide && moves(settings) && family.is_joint() && !family.rescales_exactly()
-}
-
 /// The prior scales before any row, each with its share.
-pub(super) fn first_scales<F: Family>(
-    settings: &OnlineSettings,
-    family: &F,
-    columns: usize,
-) -> Result<Vec<(f64, f64)>, Error> {
+pub(super) fn first_scales<F: Family>(settings: &OnlineSettings, family: &F) -> Result<Vec<(f64, f64)>, Error> {
     let equal = |scales: &[f64]| scales.iter().map(|&scale| (scale, 1.0 / scales.len() as f64)).collect();
     Ok(match &settings.prior_scale {
         PriorScale::Given(scale) => vec![(*scale, 1.0)],
@@ -126,12 +111,6 @@ pub(super) fn first_scales<F: Family>(
             let densities = LADDER.map(|scale| (scale, prior.log_density(scale.ln()).exp()));
             let total: f64 = densities.iter().map(|(_, density)| density).sum();
             densities.map(|(scale, density)| (scale, density / total)).into()
-        }
-        PriorScale::Learned if starts_with_many(settings, family, columns) => {
-            let prior = family.scale_prior();
-            let masses = MANY.map(|from| (from + prior.centre.ln(), prior.log_density(from + prior.centre.ln()).exp()));
-            let total: f64 = masses.iter().map(|(_, mass)| mass).sum();
-            masses.map(|(u, mass)| (u.exp(), mass / total)).to_vec()
         }
         PriorScale::Learned if moves(settings) => nodes(&family.scale_prior(), |_| 0.0)?.nodes,
         // Without a covariance whose prior could be changed the scales are fixed, one prior spread apart.
@@ -154,7 +133,7 @@ pub(super) fn bank<F: Family>(
         let around = Around::default();
         Ok(Member { prior_scale, around, lambda, belief, state, evidence: 0.0, log_mass: weight.ln() })
     };
-    first_scales(settings, family, columns)?.into_iter().map(member).collect()
+    first_scales(settings, family)?.into_iter().map(member).collect()
 }
 
 /// The log evidence as a function of the prior scale, over the scale's whole range.
@@ -438,9 +417,7 @@ impl<F: Family> Engine<F> {
             return;
         }
         let n = self.observations;
-        let columns = self.design.columns();
-        let few = starts_with_many(&self.settings, &self.family, columns) && n < columns as u64;
-        if few || !self.family.is_joint() {
+        if !self.family.is_joint() {
             thinned(&mut self.members);
             self.next_place = n.saturating_mul(2).max(1);
             return;
@@ -463,10 +440,8 @@ impl<F: Family> Engine<F> {
     }
 
     /// The number of rows at which the members move next: late enough that the move costs no more than the rows.
-    pub(super) fn first_place((settings, family): (&OnlineSettings, &F), design: &Design, observations: u64) -> u64 {
-        let twice = observations.saturating_mul(2).max(2);
-        let columns = design.columns();
-        if starts_with_many(settings, family, columns) { twice } else { twice.max(ROWS_PER_WEIGHT * columns as u64) }
+    pub(super) fn first_place(design: &Design, observations: u64) -> u64 {
+        observations.saturating_mul(2).max(ROWS_PER_WEIGHT * design.columns() as u64).max(2)
     }
 
     /// The share of each member in the answers; the sum is 1.

@@ -45,7 +45,7 @@ const CARRIED: f64 = 0.5;
 const FEWEST_TO_THIN: usize = 200;
 
 /// The number of weights above which a fit costs more than it gains: its passes take `n·d² + d³`.
-pub(super) const WIDEST: usize = 256;
+const WIDEST: usize = 256;
 
 /// The number of weights above which fits are few, and classes have a belief each: fits wait for the scales of the columns, and
 /// then for four times as many rows.
@@ -84,8 +84,8 @@ pub(super) fn start_rows<F: Family>(settings: &OnlineSettings, family: &F, colum
 pub(super) fn most_start_rows<F: Family>(settings: &OnlineSettings, family: &F, columns: usize) -> usize {
     let mut rows = start_rows(settings, family, columns);
     let seeks = stays_placed(settings) && family.is_joint() && !family.rescales_exactly();
-    if seeks && fitted_rows(settings, family, columns).is_some() {
-        let weights = family.weights(columns).unwrap_or(usize::MAX);
+    let weights = family.weights(columns).unwrap_or(usize::MAX);
+    if seeks && weights <= WIDE && fitted_rows(settings, family, columns).is_some() {
         let most = (MOST_NUMBERS / weights.max(1)).min(MOST_ROWS_PER_WEIGHT * weights);
         while rows <= most / 2 {
             rows *= 2;
@@ -147,7 +147,7 @@ impl<F: Family> Engine<F> {
         if n == last && (carried || n >= most) {
             self.order = self.order_of_rows();
             self.fixed = true;
-            self.next_place = Self::first_place((&self.settings, &self.family), &self.design, self.observations);
+            self.next_place = Self::first_place(&self.design, self.observations);
             self.start_memories();
             if !self.settings.keep_rows {
                 self.rows = Vec::new();
@@ -282,7 +282,7 @@ impl<F: Family> Engine<F> {
             }
             (self.members, self.base) = (placed, log_evidence);
         } else {
-            let shares = first_scales(&self.settings, &self.family, design.columns())?;
+            let shares = first_scales(&self.settings, &self.family)?;
             if members.len() > shares.len() {
                 // What was fitted at earlier scales belongs to a posterior of the scale that could not be computed.
                 let before: Vec<f64> = self.members.iter().map(|member| member.prior_scale).collect();

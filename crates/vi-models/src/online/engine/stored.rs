@@ -115,7 +115,7 @@ impl<F: Family> Engine<F> {
             return Err(ModelError::Document { what: "scale of the labels, which this family has not" });
         }
         check_rows((&settings, &family), design.columns(), fixed, rows.len(), observations, refined)?;
-        let first = first_scales(&settings, &family, design.columns())?;
+        let first = first_scales(&settings, &family)?;
         let first: Vec<f64> = first.into_iter().map(|(scale, _)| scale).collect();
         check_members(&settings, fixed, &first, &members)?;
         drift.check(observations)?;

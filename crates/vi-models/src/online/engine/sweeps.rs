@@ -83,7 +83,7 @@ impl<F: Family> Engine<F> {
         if !self.fixed {
             self.order = self.order_of_rows();
             self.fixed = true;
-            self.next_place = Self::first_place((&self.settings, &self.family), &self.design, self.observations);
+            self.next_place = Self::first_place(&self.design, self.observations);
         }
         if !self.settings.keep_rows {
             self.rows = Vec::new();
