@@ -7,10 +7,12 @@ mod dense;
 mod drift;
 mod lrvga;
 mod models;
+mod page;
 mod peers;
 mod posteriors;
 mod revrand;
 mod rvga;
+mod tables;
 
 use crate::BenchError;
 use crate::record::Report;
@@ -39,6 +41,7 @@ pub const SUITES: &[Suite] = &[
     calibration::SUITE,
     posteriors::SUITE,
     peers::SUITE,
+    tables::SUITE,
 ];
 
 /// Measures what a [child process](crate::child) is asked for: the answer as a line of JSON.

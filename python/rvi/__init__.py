@@ -1,9 +1,12 @@
 """Bayesian regression and classification in one pass, with honest uncertainty.
 
 =====================  ==========================================================================
+`rvi.fit`, `rvi.load`  models of tables with texts, dates, gaps and categories
 `rvi.sklearn`          estimators for scikit-learn: linear, logistic, GLMs, ARD, random features
+`rvi.grouped`          mixed models: effects that differ from group to group
 `rvi.river`            classifiers and regressors for river
 `rvi.bandit`           Thompson sampling and upper confidence bounds
+`rvi.experiment`       A/B tests that may be looked at after every row
 `rvi.boost`            the posterior of any log-density as a mixture of Gaussians
 `rvi.plot`             pictures of coefficients, calibration and prequential scores (matplotlib)
 =====================  ==========================================================================
@@ -19,5 +22,6 @@ Examples
 """
 
 from ._rvi import __version__
+from .table import Model, fit, load
 
-__all__ = ["__version__"]
+__all__ = ["Model", "__version__", "fit", "load"]

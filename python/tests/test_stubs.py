@@ -27,7 +27,7 @@ def tree(name):
     return definitions(ast.parse(path.read_text(encoding="utf-8")).body)
 
 
-@pytest.mark.parametrize("name", ["rvi.sklearn", "rvi.river", "rvi.bandit", "rvi.boost", "rvi.plot"])
+@pytest.mark.parametrize("name", ["rvi.sklearn", "rvi.river", "rvi.bandit", "rvi.boost", "rvi.grouped", "rvi.experiment", "rvi.plot", "rvi.table"])
 def test_every_public_name_and_argument(name):
     module, stubs = importlib.import_module(name), tree(name)
     assert set(stubs) == set(module.__all__)
@@ -56,7 +56,8 @@ def test_the_extension():
             assert arguments(stub) == list(inspect.signature(item).parameters)
             continue
         methods = definitions(stub.body) | (variational if name.startswith(("Vb", "Horseshoe")) else {})
-        attributes = {"inputs"} if name == "Online" or name.startswith(("Vb", "Horseshoe")) else {"width"} if name == "Fourier" else {"dim"}
+        attributes = {"inputs"} if name == "Online" or name.startswith(("Vb", "Horseshoe")) else {"dim"}
+        attributes = {"Fourier": {"width"}, "Grouped": {"evidence", "observations"}, "Sums": set(), "Table": set()}.get(name, attributes)
         own = {n for n in dir(item) if not n.startswith("_")}
         # Metadata routing makes these of the signatures.
         own = {n for n in own if not (n.startswith("set_") and n.endswith("_request"))}

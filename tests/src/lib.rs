@@ -54,6 +54,10 @@ pub mod guide {
     pub struct Priors;
 
     /// A page.
+    #[doc = include_str!("../../docs/src/groups.md")]
+    pub struct Groups;
+
+    /// A page.
     #[doc = include_str!("../../docs/src/drift.md")]
     pub struct Drift;
 

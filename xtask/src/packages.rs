@@ -9,13 +9,14 @@ use std::time::Instant;
 use crate::run::{Failure, cannot, cargo, finish, root};
 
 /// The library crates, what the first example of each one's README needs beside it, and the features of each.
-const CRATES: [(&str, &[&str], &[&str]); 7] = [
+const CRATES: [(&str, &[&str], &[&str]); 8] = [
     ("vi-linalg", &[], &["rayon"]),
     ("vi-core", &[], &["rayon"]),
     ("vi-models", &[], &["rayon"]),
     ("vi-boost", &["rand_chacha"], &[]),
     ("vi-revrand", &["vi-linalg", "rand_chacha"], &["rayon"]),
-    ("vi-data", &[], &["json", "compressed", "columnar"]),
+    ("vi-terms", &["rand_chacha"], &[]),
+    ("vi-data", &[], &["json", "compressed", "arrow", "columnar"]),
     ("vi-sums", &[], &[]),
 ];
 

@@ -118,7 +118,7 @@ fn run(effort: Effort) -> Result<Report, BenchError> {
         }
         // What is there is not lost where the run is stopped; the page says how much it is.
         let page = page::page(&tables, &missing, start.elapsed());
-        std::fs::write(&path, page).map_err(|source| BenchError::Write { path: path.clone(), source })?;
+        super::page::replace(&path, &page)?;
     }
     eprintln!("written: {}", path.display());
     Ok(report(&tables))

@@ -9,15 +9,18 @@ use vi_boost::BoostError;
 use vi_models::ModelError;
 use vi_revrand::RevrandError;
 use vi_sums::SumsError;
+use vi_terms::TermsError;
 
 /// Why a call failed.
 #[derive(Debug)]
 pub(crate) enum Fault {
-    /// What the library says of its input: `ValueError`.
+    /// Bad input: `ValueError`.
     Value(String),
-    /// What has another type than it must: `TypeError`.
+    /// A bad table with named columns: `ValueError`.
+    Table(TermsError),
+    /// An argument of the wrong type: `TypeError`.
     Type(String),
-    /// What needs more memory than there is: `MemoryError`.
+    /// Too little memory: `MemoryError`.
     Memory(String),
     /// A fault of ours, which is not to be seen: `RuntimeError`.
     Own(String),
@@ -37,6 +40,25 @@ macro_rules! values {
 
 values!(ModelError, vi_core::Error, RevrandError, BoostError, SumsError, serde_json::Error);
 
+impl From<TermsError> for Fault {
+    fn from(error: TermsError) -> Self {
+        Self::Table(error)
+    }
+}
+
+/// The error of a table in the words of Python: rows from 0, options as arguments.
+fn in_python(mut error: TermsError) -> String {
+    if let TermsError::Field { row, .. } | TermsError::Row { row, .. } = &mut error {
+        *row = row.saturating_sub(1);
+    }
+    let text = error.to_string();
+    let told = text.split("`--").enumerate().map(|(k, part)| match part.split_once('`') {
+        Some((option, rest)) if k > 0 => format!("`{}`{rest}", option.replacen(' ', "=", 1)),
+        _ => part.to_owned(),
+    });
+    told.collect()
+}
+
 impl From<PyErr> for Fault {
     fn from(error: PyErr) -> Self {
         Self::Raised(error)
@@ -46,6 +68,7 @@ impl From<PyErr> for Fault {
 impl From<Fault> for PyErr {
     fn from(fault: Fault) -> Self {
         match fault {
+            Fault::Table(error) => PyValueError::new_err(in_python(error)),
             Fault::Value(message) => PyValueError::new_err(message),
             Fault::Type(message) => PyTypeError::new_err(message),
             Fault::Memory(message) => PyMemoryError::new_err(message),
@@ -60,7 +83,8 @@ pub(crate) fn freely<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, F
     py.detach(|| caught(work)).map_err(PyErr::from)
 }
 
-fn caught<T>(work: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+/// Runs `work`; a panic becomes a `RuntimeError`.
+pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
         let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));

@@ -7,13 +7,18 @@
 //! | `learn` | many rows in pieces, between which Ctrl-C is heard |
 //! | `parts` | rows, observations, draws, what a model says of itself |
 //! | `record`, `seal` | models as records of posteriors; seals of model files |
-//! | `online`, `vb`, `features`, `mixture`, `boost` | the classes |
+//! | `online`, `grouped`, `vb`, `features`, `mixture`, `boost` | the classes |
+//! | `arrow` | tables of any library, by the C stream of Arrow |
+//! | `sums` | sums of linear regressions, and effects that may be looked at at any time |
+//! | `table` | models of tables with named columns, as the command `rvi` makes them |
 //!
 //! All conventions of the Python world are in `python/rvi`; here a method checks shapes, lets go of the interpreter and calls.
 
+mod arrow;
 mod boost;
 mod fault;
 mod features;
+mod grouped;
 mod learn;
 mod mixture;
 mod online;
@@ -21,6 +26,8 @@ mod parts;
 mod record;
 mod rows;
 mod seal;
+mod sums;
+mod table;
 mod vb;
 
 use pyo3::prelude::*;
@@ -30,12 +37,15 @@ use pyo3::prelude::*;
 fn _rvi(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<online::Online>()?;
+    module.add_class::<grouped::Grouped>()?;
     module.add_class::<vb::VbNumber>()?;
     module.add_class::<vb::VbClass>()?;
     module.add_class::<vb::HorseshoeNumber>()?;
     module.add_class::<vb::HorseshoeClass>()?;
     module.add_class::<features::Fourier>()?;
     module.add_class::<mixture::Mixture>()?;
+    module.add_class::<table::Table>()?;
+    module.add_class::<sums::Sums>()?;
     module.add_function(wrap_pyfunction!(boost::fit, module)?)?;
     module.add_function(wrap_pyfunction!(seal::seal, module)?)?;
     module.add_function(wrap_pyfunction!(seal::check_seal, module)?)?;

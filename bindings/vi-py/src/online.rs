@@ -10,12 +10,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use vi_models::online::{BeliefKind, Kind, Model, OnlineLinear, OnlineSettings, Prediction, RefineSettings};
+use vi_models::online::{BeliefKind, Kind, Model, OnlineLinear, OnlineSettings, Prediction, RefineSettings, Trial};
 use vi_models::{Interval, ModelError};
 
 use crate::fault::{Fault, freely};
 use crate::learn::learn;
-use crate::parts::{Flat, MOST, OwnRow, memory_for, observe, observed, room, told};
+use crate::parts::{Flat, MOST, OwnRow, memory_for, observe, observed, parts, room, told};
 use crate::record::{self, Beside};
 use crate::rows::{Numbers, RowsArgument, array, numbers};
 
@@ -72,6 +72,9 @@ impl Online {
             ("Trials", None, None, None) => Kind::Trials,
             ("Spread", None, Some(size), None) => Kind::Spread { size },
             ("LearnedSpread", None, None, None) => Kind::LearnedSpread,
+            ("LogNumber", noise, None, None) => Kind::LogNumber { noise: noise.unwrap_or(OnlineLinear::DEFAULT_NOISE) },
+            ("Robust", None, None, None) => Kind::Robust { unit: (0.0, 1.0) },
+            ("LogRobust", None, None, None) => Kind::LogRobust { unit: (0.0, 1.0) },
             _ => return Err(PyValueError::new_err(format!("there is no kind of model {kind} with these numbers"))),
         };
         let settings: OnlineSettings = serde_json::from_str(settings).map_err(Fault::from)?;
@@ -101,15 +104,47 @@ impl Online {
         let n = rows.count();
         let given = rows.rows(self.inputs)?;
         let y = Some(y);
-        let parts = (
-            numbers("y", &y, n)?,
-            numbers("weight", &weight, n)?,
-            numbers("offset", &offset, n)?,
-            numbers("size", &size, n)?,
-        );
+        let parts = parts(n, [&y, &weight, &offset, &size])?;
         self.change(py, |model| {
             let observed = observed(model, n, parts);
             learn(model, given, self.inputs, &observed)
+        })
+    }
+
+    /// The position of the model that the first rows prefer, this one or one of `others`, and how many nats each is behind it; none has
+    /// learned anything, and none does.
+    #[pyo3(signature = (others, rows, y, weight=None, offset=None, size=None))]
+    #[expect(clippy::too_many_arguments, reason = "the arrays of a call")]
+    fn preferred(
+        &self,
+        py: Python<'_>,
+        others: Vec<Py<Self>>,
+        rows: RowsArgument<'_>,
+        y: PyReadonlyArray1<'_, f64>,
+        weight: Numbers<'_>,
+        offset: Numbers<'_>,
+        size: Numbers<'_>,
+    ) -> PyResult<(usize, Vec<f64>)> {
+        let n = rows.count();
+        let given = rows.rows(self.inputs)?;
+        let y = Some(y);
+        let parts = parts(n, [&y, &weight, &offset, &size])?;
+        let others: Vec<Model> =
+            others.iter().map(|other| other.get().look(py, |model| Ok(model.clone()))).collect::<PyResult<_>>()?;
+        self.look(py, |model| {
+            let observed = observed(model, n, parts);
+            let mut trial = Trial::new(model.clone(), others);
+            let mut memory = Vec::new();
+            let rows = given.split(n, self.inputs, &mut memory).map_err(ModelError::from)?;
+            for (row, observed) in rows.into_iter().zip(observed) {
+                if trial.is_over() {
+                    break;
+                }
+                trial.learn(row, observed)?;
+            }
+            let behind = trial.behind();
+            let place = behind.iter().position(|(kind, _)| *kind == trial.chosen()).unwrap_or(0);
+            Ok((place, behind.into_iter().map(|(_, nats)| nats).collect()))
         })
     }
 

@@ -6,6 +6,7 @@ use vi_core::Row;
 use vi_models::online::{Draw, Model, Observation, OnlineInfo};
 
 use crate::fault::Fault;
+use crate::rows::{Numbers, numbers};
 
 /// One row of Python numbers.
 pub(crate) enum OwnRow {
@@ -48,6 +49,14 @@ pub(crate) fn observed(model: &Model, n: usize, (y, weight, offset, size): Parts
     let of = |values: Option<&[f64]>, i: usize, default| values.map_or(default, |values| values[i]);
     let size = |i: usize| size.map(|size| size[i]);
     (0..n).map(|i| observe(model, of(y, i, 0.0), of(offset, i, 0.0), of(weight, i, 1.0), size(i))).collect()
+}
+
+/// Label, weight, offset and size of each of `n` rows.
+///
+/// # Errors
+/// Those of [`numbers`].
+pub(crate) fn parts<'a>(n: usize, [y, weight, offset, size]: [&'a Numbers<'_>; 4]) -> Result<Parts<'a>, Fault> {
+    Ok((numbers("y", y, n)?, numbers("weight", weight, n)?, numbers("offset", offset, n)?, numbers("size", size, n)?))
 }
 
 /// Numbers of an array at most.

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args as Group, Parser, Subcommand, ValueEnum};
-use serde::{Deserialize, Serialize};
+use vi_models::online::BeliefKind;
+use vi_terms::Shape;
+use vi_terms::table::{Input, InputFormat, Intervals, NOTHING, Options, RANK};
 
 const EXIT_CODES: &str = "\
 Exit codes: 0, success, or the reader closed the output; 1, an error in the data or the model, in one line \
@@ -49,14 +51,14 @@ pub(crate) enum Command {
 }
 
 /// The input file and its format.
-#[derive(Debug, Clone, PartialEq, Group, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Input {
+#[derive(Debug, Clone, PartialEq, Group)]
+#[group(id = "Input")]
+pub(crate) struct InputArgs {
     /// A file, or `-` for standard input; text may be compressed by gzip or zstd.
     pub(crate) data: PathBuf,
     /// Format of the file (default: by its name or its first bytes).
     #[arg(long, value_enum, value_name = "FORMAT")]
-    pub(crate) format: Option<InputFormat>,
+    pub(crate) format: Option<FormatName>,
     /// Take the first line as data; the columns are then named x1, x2, …
     #[arg(long)]
     pub(crate) no_header: bool,
@@ -86,7 +88,7 @@ pub(crate) struct Show {
 #[allow(clippy::struct_excessive_bools, reason = "switches of a command line, each by itself")]
 pub(crate) struct Fit {
     #[command(flatten)]
-    pub(crate) input: Input,
+    pub(crate) input: InputArgs,
     /// Column to predict (in a sparse file: the label).
     #[arg(short, long, value_name = "COLUMN")]
     pub(crate) target: Option<String>,
@@ -96,12 +98,16 @@ pub(crate) struct Fit {
     /// Type of the target.
     #[arg(long, value_enum, default_value_t = Family::Auto)]
     pub(crate) family: Family,
-    /// Target and inputs as a formula, for example `late ~ . - id + carrier:origin + log(distance)`.
+    /// Target and inputs as a formula, for example `late ~ . - id + carrier:origin + log(distance)` or `pain ~ s(age) + (1 | clinic)`.
     #[arg(long, value_name = "FORMULA")]
     pub(crate) formula: Option<String>,
     /// Add nonlinear features: `rff:300` = 300 random Fourier features (a kernel machine), `poly:2` = powers of the numbers up to 2.
     #[arg(long, value_name = "WHICH")]
     pub(crate) features: Option<String>,
+    /// Shape of the relation: a line in each input, a curve for each number, products of two inputs beside the curves, or any shape (random features
+    /// beside all these), within the limits of the first rows and of the cost of a row. A formula names its own terms.
+    #[arg(long, value_enum, value_name = "SHAPE", conflicts_with_all = ["features", "ard", "unscaled"])]
+    pub(crate) shape: Option<ShapeName>,
     /// Columns to leave out.
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub(crate) ignore: Vec<String>,
@@ -121,11 +127,11 @@ pub(crate) struct Fit {
     /// plus one (default: from the first rows). Entries beyond it are skipped and counted.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
     pub(crate) inputs: Option<u32>,
-    /// Number of first records that decide the types of the columns; fewer if they need more than 256 MiB.
+    /// Number of first records that decide the types of the columns; fewer if they need more than 256 MiB, more for a formula with groups.
     #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(2..))]
     pub(crate) sniff: u32,
     /// Forgetting: `nothing`, `learned` (the rate of drift comes from the data), or a factor between 0 and 1 for each row.
-    #[arg(long, value_name = "HOW", default_value = "nothing")]
+    #[arg(long, value_name = "HOW", default_value = NOTHING)]
     pub(crate) forget: String,
     /// Form of the posterior of the coefficients (default: chosen by their number).
     #[arg(long, value_enum)]
@@ -160,7 +166,7 @@ pub(crate) struct Fit {
     pub(crate) unscaled: bool,
     /// Take columns, target and settings, but no coefficients, from a model fitted with `--mergeable`.
     #[arg(long, value_name = "MODEL", conflicts_with_all = [
-        "target", "family", "ignore", "text", "number", "classes", "levels", "inputs", "formula", "features", "sniff", "forget", "belief", "prior", "ard",
+        "target", "family", "ignore", "text", "number", "classes", "levels", "inputs", "formula", "features", "shape", "sniff", "forget", "belief", "prior", "ard",
         "mergeable", "unscaled", "no_sample",
     ])]
     pub(crate) like: Option<PathBuf>,
@@ -173,7 +179,7 @@ pub(crate) struct Update {
     /// The stored model.
     pub(crate) model: PathBuf,
     #[command(flatten)]
-    pub(crate) input: Input,
+    pub(crate) input: InputArgs,
     /// File for the result (default: the model's own file).
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -186,7 +192,7 @@ pub(crate) struct Predict {
     /// The stored model.
     pub(crate) model: PathBuf,
     #[command(flatten)]
-    pub(crate) input: Input,
+    pub(crate) input: InputArgs,
     /// File for the predictions (default: standard output).
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -196,6 +202,15 @@ pub(crate) struct Predict {
     /// Probability of each interval.
     #[arg(long, value_name = "SHARE", default_value_t = 0.9, value_parser = share)]
     pub(crate) level: f64,
+    /// Re-map the intervals by the record of the model's predictions, so that they hold as often as they say whatever the data do (of classes: sets).
+    #[arg(long)]
+    pub(crate) certified: bool,
+}
+
+impl Predict {
+    pub(crate) fn intervals(&self) -> Intervals {
+        if self.certified { Intervals::Certified } else { Intervals::Own }
+    }
 }
 
 #[derive(Debug, Group)]
@@ -203,7 +218,7 @@ pub(crate) struct Evaluate {
     /// The stored model.
     pub(crate) model: PathBuf,
     #[command(flatten)]
-    pub(crate) input: Input,
+    pub(crate) input: InputArgs,
     /// Print the scores as JSON.
     #[arg(long)]
     pub(crate) json: bool,
@@ -302,8 +317,8 @@ pub(crate) struct Man {
 }
 
 /// Format of a file of records.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-pub(crate) enum InputFormat {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FormatName {
     /// Fields separated by commas, semicolons or bars (inferred from the first line).
     Csv,
     /// Fields separated by tabs.
@@ -320,17 +335,116 @@ pub(crate) enum InputFormat {
     Arrow,
 }
 
+/// Shape of a relation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ShapeName {
+    /// A line in each input.
+    Line,
+    /// A curve of each number.
+    Smooth,
+    /// Curves, and products of two inputs.
+    Pairs,
+    /// Curves, products, and random features of a Gaussian process.
+    Any,
+}
+
+impl Fit {
+    /// The options of the fit, apart from those about files.
+    pub(crate) fn options(&self) -> Options {
+        Options {
+            target: self.target.clone(),
+            family: self.family.into(),
+            formula: self.formula.clone(),
+            features: self.features.clone(),
+            shape: self.shape.map(|shape| match shape {
+                ShapeName::Line => Shape::Line,
+                ShapeName::Smooth => Shape::Smooth,
+                ShapeName::Pairs => Shape::Pairs,
+                ShapeName::Any => Shape::Any,
+            }),
+            ignore: self.ignore.clone(),
+            text: self.text.clone(),
+            number: self.number.clone(),
+            classes: self.classes.clone(),
+            levels: self.levels,
+            inputs: self.inputs,
+            sniff: self.sniff,
+            forget: self.forget.clone(),
+            belief: self.belief.map(|belief| match belief {
+                Belief::Full => BeliefKind::Full,
+                Belief::LowRank => BeliefKind::LowRank { rank: RANK },
+                Belief::Diagonal => BeliefKind::Diagonal,
+            }),
+            prior: self.prior.clone(),
+            ard: self.ard,
+            mergeable: self.mergeable,
+            unscaled: self.unscaled,
+            no_sample: self.no_sample,
+        }
+    }
+}
+
+impl InputArgs {
+    /// The same, as a model stores it.
+    pub(crate) fn input(&self) -> Input {
+        Input {
+            data: self.data.clone(),
+            format: self.format.map(|format| match format {
+                FormatName::Csv => InputFormat::Csv,
+                FormatName::Tsv => InputFormat::Tsv,
+                FormatName::Jsonl => InputFormat::Jsonl,
+                FormatName::Libsvm => InputFormat::Libsvm,
+                FormatName::Vw => InputFormat::Vw,
+                FormatName::Parquet => InputFormat::Parquet,
+                FormatName::Arrow => InputFormat::Arrow,
+            }),
+            no_header: self.no_header,
+            delimiter: self.delimiter.clone(),
+            skip_bad: self.skip_bad,
+        }
+    }
+}
+
+impl From<Family> for vi_terms::table::Family {
+    fn from(family: Family) -> Self {
+        match family {
+            Family::Auto => Self::Auto,
+            Family::Number => Self::Number,
+            Family::Gaussian => Self::Gaussian,
+            Family::Robust => Self::Robust,
+            Family::LogNormal => Self::LogNormal,
+            Family::LogRobust => Self::LogRobust,
+            Family::Classes => Self::Classes,
+            Family::Count => Self::Count,
+            Family::Poisson => Self::Poisson,
+            Family::NegativeBinomial => Self::NegativeBinomial,
+        }
+    }
+}
+
 /// Type of a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Family {
-    /// Classes if the values are words, 0 and 1, -1 and 1, or two repeated values; otherwise a number.
+    /// Classes if the values are words, 0 and 1, -1 and 1, or two repeated values; otherwise a number, of the family that the first rows prefer.
     Auto,
-    /// A number with noise of unknown size.
+    /// A number; the family that the first rows prefer.
     Number,
+    /// A number with Gaussian noise of unknown size.
+    Gaussian,
+    /// A number with Student-t noise: heavy tails, outliers.
+    Robust,
+    /// A positive number with Gaussian noise in its logarithm.
+    LogNormal,
+    /// A positive number with Student-t noise in its logarithm.
+    LogRobust,
     /// Two or more classes.
     Classes,
-    /// A count: 0, 1, 2, …
+    /// A count: 0, 1, 2, …; the family that the first rows prefer.
     Count,
+    /// A count whose variance is its mean.
+    Poisson,
+    /// A count that varies more, by an amount that is learned.
+    NegativeBinomial,
 }
 
 /// Form of the posterior of the coefficients.

@@ -13,35 +13,25 @@
 //! rvi compare plain.rvi rich.rvi                            which one the data make more probable
 //! ```
 //!
-//! The command reads [`source`]s (CSV, TSV, JSON lines, LIBSVM, Vowpal Wabbit, Parquet, Arrow; gzip, zstd; standard input) record by record, turns them into numbers by a [`schema`] that it takes from
-//! the first records, and feeds a [`model`] of `vi_models::online`, whose document it stores with the schema ([`document`]).
+//! The command reads files (CSV, TSV, JSON lines, LIBSVM, Vowpal Wabbit, Parquet, Arrow; gzip, zstd; standard input) record by record. What
+//! turns records into numbers, learns and stores them is [`vi_terms::table`].
 //!
 //! Exit codes: 0, success; 1, the data or the model do not allow what was asked for (one line on standard error says what, where, and what to
 //! do); 2, the command line cannot be read; 130, stopped by Ctrl-C or the end of the session (what has been learned is then stored, and the line says
 //! how to go on). Where the reader of the output goes away (a closed pipe), the command ends with 0.
 
 mod args;
-mod begin;
 mod commands;
 mod document;
 mod error;
 mod files;
-mod formula;
 mod interrupt;
-mod learn;
-mod model;
 mod output;
 mod page;
 mod pictures;
 mod progress;
-mod refine;
-mod relevance;
-mod reorder;
 mod report;
-mod schema;
-mod scores;
 mod source;
-mod target;
 mod tell;
 
 use std::path::Path;

@@ -4,12 +4,11 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use vi_plot::{Layout, markup};
+use vi_terms::table::{Document, summary};
 
-use crate::document::Document;
 use crate::error::CliError;
 use crate::files::whole_file;
 use crate::pictures::{pictures, svg};
-use crate::report;
 
 const STYLE: &str = "\
 :root{color-scheme:light dark;--ink:#1c2024;--pale:#667;--line:#d5d9de;--ground:#fff}
@@ -32,7 +31,7 @@ pub(crate) fn write(document: &Document, path: &Path) -> Result<(), CliError> {
 
 fn page(document: &Document) -> Result<String, CliError> {
     let title = markup(&format!("Model of {}", document.target.column));
-    let (scores, beliefs) = report::summary(document)?;
+    let (scores, beliefs) = summary::summary(document)?;
     let mut body = format!("<h1>{title}</h1>\n<pre>{}</pre>\n", markup(&scores));
     for drawn in pictures(document)? {
         let heading = drawn.name[..1].to_uppercase() + &drawn.name[1..];

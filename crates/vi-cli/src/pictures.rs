@@ -5,13 +5,12 @@ use std::path::Path;
 
 use vi_plot::palette::{BLACK, BLUE, Dash, GREY, Marker, ORANGE, Style};
 use vi_plot::{Axis, Figure, Layout, Panel, PlotError};
+use vi_terms::table::summary::{Line, surest};
+use vi_terms::table::text::shortened;
+use vi_terms::table::{BANDS, Curve, Document, Seen, Target, TargetKind, curves};
 
-use crate::document::Document;
 use crate::error::CliError;
 use crate::files::whole_file;
-use crate::report::{Line, shortened, surest};
-use crate::scores::{BANDS, Seen};
-use crate::target::TargetKind;
 
 /// Coefficients in a picture.
 const SHOWN: usize = 20;
@@ -28,7 +27,13 @@ pub(crate) struct Drawn {
 /// # Errors
 /// Coefficients that are no numbers.
 pub(crate) fn pictures(document: &Document) -> Result<Vec<Drawn>, CliError> {
-    let all = [coefficients(&surest(document, SHOWN)?), predictions(document), reliability(document), loss(document)];
+    let all = [
+        effects(&curves(document)?, &document.target),
+        coefficients(&surest(document, SHOWN)?),
+        predictions(document),
+        reliability(document),
+        loss(document),
+    ];
     Ok(all.into_iter().flatten().collect())
 }
 
@@ -50,6 +55,36 @@ pub(crate) fn write(document: &Document, folder: &Path) -> Result<(), CliError> 
 pub(crate) fn svg(drawn: &Drawn, layout: Layout) -> Result<String, CliError> {
     let failed = |error: PlotError| CliError::Picture { name: drawn.name, what: error.to_string() };
     Ok(drawn.figure.draw(layout).map_err(failed)?.svg)
+}
+
+/// The curve of each input with its bands.
+fn effects(curves: &[Curve], target: &Target) -> Option<Drawn> {
+    const ACROSS: usize = 3;
+    const MOST: usize = 24;
+    if curves.is_empty() {
+        return None;
+    }
+    let what = match target.kind {
+        TargetKind::Number => "effect",
+        TargetKind::Count => "effect on the log of the mean",
+        TargetKind::Classes(_) => "effect on the log odds",
+    };
+    let label = |level: f64| format!("{:.0} % interval", 100.0 * level);
+    let panel = |curve: &Curve| {
+        let [(low, high), (least, most)] = &curve.bands;
+        Panel::new(shortened(&curve.name, 24), Axis::linear(""), Axis::linear(what))
+            .band(&curve.at, least, most, BLUE, 0.16, &label(BANDS[1]))
+            .band(&curve.at, low, high, BLUE, 0.3, &label(BANDS[0]))
+            .horizontal(0.0, Style::solid(GREY).dash(Dash::Dashed), "")
+            .line_marked(&curve.at, &curve.mean, Style::solid(BLUE), 0, "mean")
+    };
+    let curves = &curves[..curves.len().min(MOST)];
+    let row = |figure: Figure, curves: &[Curve]| figure.row(260.0, curves.iter().map(panel).collect());
+    Some(Drawn {
+        name: "effects",
+        caption: "Line and curve of each number, relative to its mean, with posterior intervals; products and kernels come on top.",
+        figure: curves.chunks(ACROSS).fold(Figure::new("Effects"), row),
+    })
 }
 
 fn coefficients(lines: &[Line]) -> Option<Drawn> {

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-use crate::report::{grouped, rounded};
+use vi_terms::table::text::{grouped, rounded};
 
 /// How often the line is written anew.
 const EVERY: Duration = Duration::from_millis(500);

@@ -1,26 +1,28 @@
 //! Records from a file or from standard input, read as they come.
 
 use std::cell::Cell;
-use std::collections::HashMap;
-use std::fs::File;
+use std::fs;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use vi_data::DataError;
-pub(crate) use vi_data::records::{Entries, LABEL, Record};
+pub(crate) use vi_data::records::Record;
 use vi_data::records::{Format, Records, unpacked};
+use vi_terms::TermsError;
+use vi_terms::table::{Columns, Input, InputFormat, Source};
 
-use crate::args::{Input, InputFormat};
-use crate::error::{CliError, Place};
+use crate::error::CliError;
 use crate::interrupt;
+use crate::progress::Progress;
 
 /// Bytes looked at to find out what a file is.
 const LOOK: usize = 1 << 16;
 
 /// A file of records, all with the same columns.
-pub(crate) struct Source {
+pub(crate) struct File {
     path: PathBuf,
+    columns: Columns,
     records: Records<'static>,
     bytes: Bytes,
     skip_bad: bool,
@@ -28,84 +30,40 @@ pub(crate) struct Source {
     pub(crate) skipped: u64,
     /// The error of the first of them.
     pub(crate) first_skipped: Option<String>,
+    /// The line on how far it has been read, if there is to be one.
+    progress: Option<Progress>,
 }
 
-impl Source {
+impl File {
     /// # Errors
     /// A file that cannot be read, without columns, or with two of one name.
     pub(crate) fn open(input: &Input) -> Result<Self, CliError> {
         let bytes = Bytes::default();
         let records = open(input, &bytes)?;
-        Ok(Self { path: input.data.clone(), records, bytes, skip_bad: input.skip_bad, skipped: 0, first_skipped: None })
+        let columns = Columns::new(records.columns().iter().cloned(), records.entries());
+        let (path, skip_bad) = (input.data.clone(), input.skip_bad);
+        Ok(Self { path, columns, records, bytes, skip_bad, skipped: 0, first_skipped: None, progress: None })
+    }
+
+    /// The same for a further pass, which a line tells of.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub(crate) fn again(input: &Input) -> Result<Self, CliError> {
+        Ok(Self { progress: Some(Progress::new()), ..Self::open(input)? })
     }
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    pub(crate) fn columns(&self) -> &[String] {
-        self.records.columns()
-    }
-
-    /// What the column of a sparse file that holds all its inputs is.
-    pub(crate) fn entries(&self) -> Option<Entries> {
-        self.records.entries()
-    }
-
     /// The share of the file that has been read, if that is known.
     pub(crate) fn share(&self) -> Option<f64> {
-        let (all, read) = (self.bytes.all.get(), self.bytes.read.get());
-        // Files of columns are read in another way than the bytes of which their beginning was told.
-        let known = all > 0 && read > LOOK as u64;
-        known.then(|| (read as f64 / all as f64).min(1.0))
-    }
-
-    /// The place of column `name`.
-    pub(crate) fn position(&self, name: &str) -> Result<usize, CliError> {
-        self.columns().iter().position(|column| column == name).ok_or_else(|| CliError::Column {
-            path: self.path.clone(),
-            wanted: name.to_owned(),
-            columns: self.columns().to_vec(),
-        })
-    }
-
-    /// The places of the columns of these names.
-    ///
-    /// # Errors
-    /// A column that is not there.
-    pub(crate) fn places<'n>(&self, names: impl Iterator<Item = &'n String> + Clone) -> Result<Vec<usize>, CliError> {
-        let found = self.positions(names.clone());
-        // Who is not there is named.
-        names.zip(found).map(|(name, place)| place.map_or_else(|| self.position(name), Ok)).collect()
-    }
-
-    /// The same, none for a name that no column has.
-    pub(crate) fn positions<'n>(&self, names: impl Iterator<Item = &'n String>) -> Vec<Option<usize>> {
-        let places: HashMap<&String, usize> = self.columns().iter().enumerate().map(|(k, name)| (name, k)).collect();
-        names.map(|name| places.get(name).copied()).collect()
-    }
-
-    /// The place of the record that was read last.
-    pub(crate) fn place(&self) -> Place {
-        Place { path: self.path.clone(), row: self.records.row() as u64 }
-    }
-
-    /// The next record that can be read, a field for each column; `false` at the end.
-    ///
-    /// # Errors
-    /// A file that cannot be read on; a record that cannot be, unless such records are skipped.
-    pub(crate) fn next(&mut self, record: &mut Record) -> Result<bool, CliError> {
-        loop {
-            interrupt::check()?;
-            match self.records.next(record).map_err(|error| CliError::of_data(&self.path, error)) {
-                Err(error) => self.forgive(error)?,
-                Ok(more) => return Ok(more),
-            }
-        }
+        self.bytes.share()
     }
 
     /// Passes over an error of a row, and counts it, if such rows are skipped.
-    pub(crate) fn forgive(&mut self, error: CliError) -> Result<(), CliError> {
+    fn skip(&mut self, error: CliError) -> Result<(), CliError> {
         if self.skip_bad && error.is_of_a_row() {
             self.skipped += 1;
             self.first_skipped.get_or_insert_with(|| error.to_string());
@@ -116,6 +74,44 @@ impl Source {
     }
 }
 
+impl Source for File {
+    type Error = CliError;
+
+    fn columns(&self) -> &Columns {
+        &self.columns
+    }
+
+    fn row(&self) -> u64 {
+        self.records.row() as u64
+    }
+
+    /// Records that cannot be read are skipped, if such records are.
+    fn next(&mut self, record: &mut Record) -> Result<bool, CliError> {
+        loop {
+            interrupt::check()?;
+            if let Some(progress) = &mut self.progress {
+                progress.row(|| self.bytes.share());
+            }
+            match self.records.next(record) {
+                Err(error) => self.skip(CliError::of_data(&self.path, error))?,
+                Ok(more) => return Ok(more),
+            }
+        }
+    }
+
+    fn refused(&self, error: TermsError) -> CliError {
+        CliError::Table { path: self.path.clone(), error }
+    }
+
+    fn cause(error: &CliError) -> Option<&TermsError> {
+        error.cause()
+    }
+
+    fn forgive(&mut self, error: TermsError) -> Result<(), CliError> {
+        self.skip(self.refused(error))
+    }
+}
+
 /// Bytes of a file, as it was when it was opened, and those read.
 #[derive(Default)]
 struct Bytes {
@@ -123,9 +119,18 @@ struct Bytes {
     read: Rc<Cell<u64>>,
 }
 
+impl Bytes {
+    fn share(&self) -> Option<f64> {
+        let (all, read) = (self.all.get(), self.read.get());
+        // Files of columns are read in another way than the bytes of which their beginning was told.
+        let known = all > 0 && read > LOOK as u64;
+        known.then(|| (read as f64 / all as f64).min(1.0))
+    }
+}
+
 /// A file whose bytes are counted as they are read.
 struct Counted {
-    file: File,
+    file: fs::File,
     read: Rc<Cell<u64>>,
 }
 
@@ -146,7 +151,7 @@ fn open(input: &Input, bytes: &Bytes) -> Result<Records<'static>, CliError> {
     let reader: Box<dyn Read> = if is_stream {
         Box::new(io::stdin().lock())
     } else {
-        let file = File::open(path).map_err(cannot)?;
+        let file = fs::File::open(path).map_err(cannot)?;
         bytes.all.set(file.metadata().map_err(cannot)?.len());
         Box::new(Counted { file, read: Rc::clone(&bytes.read) })
     };
@@ -164,7 +169,7 @@ fn open(input: &Input, bytes: &Bytes) -> Result<Records<'static>, CliError> {
             let what = "the index of this format is at the end of the file, so it needs an uncompressed file on disk: store it first";
             return Err(cannot(io::Error::new(io::ErrorKind::Unsupported, what)));
         }
-        let file = File::open(path).map_err(cannot)?;
+        let file = fs::File::open(path).map_err(cannot)?;
         let open = if format == Format::Parquet { Records::parquet } else { Records::arrow_file };
         return open(file).map_err(wrong);
     }

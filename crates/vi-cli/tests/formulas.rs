@@ -116,7 +116,10 @@ fn random_features_bend_a_boundary_that_no_line_is() {
         scores["scores"]["accuracy"].as_f64().unwrap()
     };
     let (line, bent, powers) =
-        (accuracy(&[]), accuracy(&["--features", "rff:100"]), accuracy(&["--features", "poly:3"]));
+        (accuracy(&["--shape", "line"]), accuracy(&["--features", "rff:100"]), accuracy(&["--features", "poly:3"]));
+    // Curves and products, which the default has, are as good.
+    let by_default = accuracy(&[]);
+    assert!(by_default > 0.97, "{by_default}");
     // A kernel machine has 99 % right at this noise; 1500 rows tell a share of 98 % to within 0.4 points.
     assert!(line < 0.9 && bent > 0.97 && powers > line + 0.02, "{line} {bent} {powers}");
     let refused = run(&folder, &["fit", "t.csv", "-t", "moon", "--features", "cos:3"]).unwrap_err();

@@ -7,6 +7,8 @@ mod common;
 use std::fs;
 
 use common::{folder, json, refused, told};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 
 /// Rows of a year, a rate and a count that grows with both: the inputs are far from 0, and their scales unlike.
 fn counts(rows: usize) -> String {
@@ -56,7 +58,7 @@ fn a_class_that_came_against_all_odds_leaves_a_model_that_can_be_read() {
     let rows: String = (0..6000).map(three).collect();
     fs::write(folder.join("t.csv"), format!("x,y\n{rows}")).unwrap();
     fs::write(folder.join("far.csv"), "x,y\n1e6,a\n").unwrap();
-    told(&folder, "fit t.csv -t y -o m.rvi");
+    told(&folder, "fit t.csv -t y --shape line -o m.rvi");
     let far = json(&told(&folder, "evaluate m.rvi far.csv --json"))["scores"].clone();
     // A probability below the least float, 5e-324.
     assert!(far["log_loss"].as_f64().unwrap() > 744.0, "{far}");
@@ -90,7 +92,7 @@ fn what_columns_hold_is_what_people_mean() {
     fs::write(folder.join("t.csv"), text).unwrap();
     let text = told(&folder, "fit t.csv -t y");
     assert!(text.contains("customer_id (an identifier: `--number` keeps it)"), "{text}");
-    assert!(text.contains("room (100 levels, ") && text.contains("rarer together"), "{text}");
+    assert!(text.contains("room (149 levels, ") && text.contains("rarer together"), "{text}");
     assert!(text.contains("when (date, day first)") && text.contains("at (time of day)"), "{text}");
     assert!(text.contains("y: the probability of `2` (else `1`)"), "{text}");
     let rows: String = (0..40).map(|t| format!("{t},{}\n", t % 5)).collect();
@@ -139,4 +141,27 @@ fn a_covariance_without_digits_is_begun_again() {
     assert!(output.status.success() && said.contains("again with the square root"), "{said}");
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("400 rows learned") && text.contains("belief        the square root"), "{text}");
+}
+
+#[test]
+fn heavy_tails_are_seen_in_the_first_rows_and_an_infinite_mean_is_stored() {
+    let folder = folder("tails");
+    let mut rng = ChaCha8Rng::seed_from_u64(6);
+    let mut text = String::from("x,y,z\n");
+    for _ in 0..400 {
+        let (x, u) = (rng.random_range(-1.5..1.5), rng.random_range(0.001..0.999_f64));
+        // The quantile of Student's t with two degrees of freedom.
+        let y = x + 0.3 * (2.0 * u - 1.0) / (2.0 * u * (1.0 - u)).sqrt();
+        text += &format!("{x},{y},{}\n", y.exp());
+    }
+    fs::write(folder.join("t.csv"), text).unwrap();
+    let text = told(&folder, "fit t.csv -t y --ignore z -o m.rvi");
+    assert!(text.contains("family        robust by ") && text.contains("noise         Student-t, "), "{text}");
+    let noise = &json(&told(&folder, "inspect m.rvi --json"))["noise"];
+    let of = |name: &str| noise[name].as_f64().unwrap();
+    assert!((1.2..4.0).contains(&of("degrees_of_freedom")) && (0.2..0.4).contains(&of("scale")), "{noise}");
+
+    told(&folder, "fit t.csv -t z --ignore y --family log-robust -o m.rvi");
+    assert!(told(&folder, "inspect m.rvi").contains("scale 0."));
+    told(&folder, "update m.rvi t.csv");
 }

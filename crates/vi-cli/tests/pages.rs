@@ -57,7 +57,7 @@ fn pictures_and_pages_are_drawn_for_every_kind_of_target() {
                 && bands.contains(if target == "sold" { ">sold<" } else { "probability of yes" })
         );
         let html = fs::read_to_string(folder.join("m.html")).unwrap();
-        assert!(html.starts_with("<!DOCTYPE html>") && html.matches("<svg").count() == 8 && !html.contains("<no>"));
+        assert!(html.starts_with("<!DOCTYPE html>") && html.matches("<svg").count() == 10 && !html.contains("<no>"));
         fs::remove_dir_all(folder.join("pictures")).unwrap();
     }
     fs::write(folder.join("taken"), "a file").unwrap();

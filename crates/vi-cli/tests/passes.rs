@@ -115,7 +115,7 @@ fn parts_are_merged_to_the_whole() {
     write("whole.csv", &lines);
     write("east.csv", &lines[..700]);
     write("west.csv", &lines[700..]);
-    told(&folder, "fit east.csv -t sold --mergeable --sniff 700 -o east.rvi");
+    told(&folder, "fit east.csv -t sold --mergeable --shape line --sniff 700 -o east.rvi");
     told(&folder, "fit west.csv --like east.rvi -o west.rvi");
     told(&folder, "fit whole.csv --like east.rvi -o whole.rvi");
     let text = told(&folder, "merge east.rvi west.rvi -o both.rvi");
@@ -136,6 +136,7 @@ fn parts_are_merged_to_the_whole() {
     told(&folder, "fit west.csv -t sold -o alone.rvi");
     assert!(refused(&folder, "fit west.csv --like alone.rvi").contains("`fit --mergeable`"));
     assert!(refused(&folder, "merge east.rvi alone.rvi -o no.rvi").contains("`fit --like east.rvi`"));
+    assert!(refused(&folder, "merge alone.rvi east.rvi -o no.rvi").contains("`fit --mergeable`"));
     assert!(refused(&folder, "merge east.rvi both.rvi -o no.rvi").contains("another model already contains"));
     assert!(!folder.join("no.rvi").exists());
 }

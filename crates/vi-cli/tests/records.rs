@@ -136,7 +136,11 @@ fn what_no_record_holds_is_refused_with_what_to_do() {
     write(&folder, "t.csv", &rows(120, 3));
     fs::write(folder.join("sales.csv"), sales(200, 1)).unwrap();
     for (fit, words) in [
-        ("t.csv -t number --ignore class,count", "standardises its inputs; `rvi fit --unscaled --prior SCALE`"),
+        ("t.csv -t number --ignore class,count", "`rvi fit --shape line` has not"),
+        (
+            "t.csv -t number --ignore class,count --shape line",
+            "standardises its inputs; `rvi fit --unscaled --prior SCALE`",
+        ),
         ("t.csv -t number --ignore class,count --unscaled --prior 1,2", "averages over prior scales; `rvi fit"),
         ("t.csv -t number --ignore count --unscaled --prior 1", "`class` is not a number"),
         ("sales.csv -t sold --ignore id,day,place --unscaled --prior 1", "`price` has gaps"),

@@ -45,6 +45,7 @@ mod dense;
 mod diagonal;
 mod error;
 pub(crate) mod frame;
+mod grouped;
 mod seal;
 mod sites;
 mod square_root;
@@ -53,6 +54,7 @@ mod triangle;
 pub(crate) use codec::encode;
 pub use error::CheckpointError;
 pub use frame::DEFAULT_LIMIT;
+pub use grouped::{ArrowWire, GroupedWire};
 pub use seal::Seal;
 
 use std::io::{Read, Write};

@@ -73,8 +73,8 @@ mod stop;
 mod vectors;
 
 pub use belief::{
-    Belief, DenseGaussian, DenseStep, DiagonalGaussian, DiagonalStep, GaussianBelief, Projection, Scores,
-    SquareRootGaussian, VectorSite, VectorStep,
+    Arrow, Belief, DenseGaussian, DenseStep, DiagonalGaussian, DiagonalStep, GaussianBelief, Grouped, GroupedRow,
+    GroupedSlopes, GroupedSolution, GroupedStep, Projection, Scores, SquareRootGaussian, VectorSite, VectorStep,
 };
 pub use checkpoint::{Checkpoint, CheckpointError};
 pub use divergence::Estimate;

@@ -37,7 +37,7 @@
 //!
 //! Nothing here opens a file or has a random generator of its own.
 //!
-//! Cargo features: `json` reads JSON lines, `compressed` gzip and zstd, `columnar` Parquet and Arrow IPC.
+//! Cargo features: `json` reads JSON lines, `compressed` gzip and zstd, `columnar` Parquet and Arrow IPC, `arrow` tables of Arrow in memory.
 
 mod csv;
 mod dataset;

@@ -1,6 +1,6 @@
 //! Reading records from a file in any format, one at a time, in memory that does not grow with their number.
 
-#[cfg(feature = "columnar")]
+#[cfg(feature = "arrow")]
 mod columnar;
 mod delimited;
 mod format;
@@ -134,6 +134,35 @@ impl<'a> Records<'a> {
     #[cfg(feature = "columnar")]
     pub fn arrow_file(file: std::fs::File) -> Result<Self, DataError> {
         Self::new(Box::new(columnar::Columnar::arrow_file(file).map_err(|fault| fault.at(1))?))
+    }
+
+    /// The records of an Arrow table in memory. A column whose times are all midnight holds dates, as other programs write them to a file of text.
+    ///
+    /// ```
+    /// # #[cfg(feature = "arrow")] {
+    /// use std::sync::Arc;
+    ///
+    /// use arrow_array::{Float64Array, RecordBatch};
+    /// use vi_data::records::{Record, Records};
+    ///
+    /// let minutes = Float64Array::from(vec![Some(12.5), None]);
+    /// let batch = RecordBatch::try_from_iter_with_nullable([("minutes", Arc::new(minutes) as _, true)])?;
+    /// let mut records = Records::arrow_table(&batch.schema(), vec![batch])?;
+    /// let mut record = Record::default();
+    /// assert!(records.next(&mut record)? && record.field(0) == "12.5");
+    /// assert!(records.next(&mut record)? && record.field(0) == "" && !records.next(&mut record)?);
+    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`DataError::DuplicateColumn`]. A column of values without a text is the error of the first record.
+    #[cfg(feature = "arrow")]
+    pub fn arrow_table(
+        schema: &arrow_schema::Schema,
+        batches: Vec<arrow_array::RecordBatch>,
+    ) -> Result<Self, DataError> {
+        Self::new(Box::new(columnar::Columnar::table(schema, batches)))
     }
 
     fn new(source: Box<dyn Source + 'a>) -> Result<Self, DataError> {

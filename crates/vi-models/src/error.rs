@@ -89,6 +89,16 @@ pub enum ModelError {
         /// Which parts.
         what: &'static str,
     },
+    /// Too few labels were predicted before they were learned for intervals to be certified by.
+    #[error(
+        "certified intervals need the record of {needed} labels, each predicted before it was learned; this model's has {rows}"
+    )]
+    Uncertified {
+        /// The labels of the record.
+        rows: u64,
+        /// The labels that are needed.
+        needed: u64,
+    },
     /// A model given for a merge differs from the others.
     #[error("model {shard} cannot be taken: it differs in {what}")]
     Unlike {

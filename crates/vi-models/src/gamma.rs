@@ -1,4 +1,4 @@
-//! Quantiles of the gamma distribution.
+//! Quantiles of the gamma distribution, and the variance of its logarithm.
 
 use special::Gamma as _;
 
@@ -44,6 +44,20 @@ pub(crate) fn quantile(shape: f64, p: f64) -> f64 {
     x
 }
 
+/// The variance `ψ′(shape)` of the logarithm of a gamma variable: the asymptotic series above 6, below by `ψ′(a) = ψ′(a + 1) + a⁻²`.
+/// Accurate to 1e-8.
+pub(crate) fn trigamma(shape: f64) -> f64 {
+    let (mut a, mut sum) = (shape, 0.0);
+    while a < 6.0 {
+        sum += (a * a).recip();
+        a += 1.0;
+    }
+    let inverse = a.recip();
+    let square = inverse * inverse;
+    let series = 1.0 / 6.0 - square * (1.0 / 30.0 - square * (1.0 / 42.0 - square / 30.0));
+    sum + inverse + square * (0.5 + inverse * series)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -68,5 +82,11 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn trigamma_is_known_at_one_and_a_half() {
+        let pi2 = std::f64::consts::PI.powi(2);
+        assert!((trigamma(1.0) - pi2 / 6.0).abs() < 1e-8 && (trigamma(0.5) - pi2 / 2.0).abs() < 1e-8);
     }
 }

@@ -1,5 +1,6 @@
 //! Bayesian linear regression in one batch for a known noise variance ([`fit`]), exact posterior and exact evidence; the posterior
-//! of an unknown one ([`NoisePrecision`]), of which [`OnlineLinear`](crate::online::OnlineLinear) learns on a stream.
+//! of an unknown one ([`NoisePrecision`]), of which [`OnlineLinear`](crate::online::OnlineLinear) learns on a stream; evidence and intervals for
+//! an effect that hold however often they are looked at ([`Effect`]).
 //!
 //! | symbol | name in code | shape |
 //! |---|---|---|
@@ -9,8 +10,10 @@
 //! | `μ`, `P` | [`LinearPosterior::belief`] | `d`, `d × d` |
 //! | `log p(y)` | [`LinearPosterior::log_evidence`] | scalar, nats |
 
+mod effect;
 mod noise;
 
+pub use effect::Effect;
 pub use noise::NoisePrecision;
 
 use vi_core::special::LN_2PI;

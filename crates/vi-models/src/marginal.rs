@@ -1,4 +1,4 @@
-//! The posterior of one number: a mixture of Gaussians or of Student-t distributions.
+//! The posterior of one number: a mixture of Gaussians, of Student-t distributions, or of their sums, or the exponential of such a number.
 
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution, StandardNormal};
@@ -7,7 +7,11 @@ use vi_core::special::{HALF_LN_2PI, normal_cdf, normal_quantile};
 
 pub(crate) use vi_core::special::log_sum_exp;
 
+use crate::student::blurred::{DOF, TAILS, Tail};
 use crate::{Interval, ModelError, Student, check};
+
+/// How near, as a share of the tail, a quantile of sums is found; the sums themselves are good to some 10⁻⁶.
+const OF_SUMS: f64 = 1e-9;
 
 /// The most Newton steps; a bracket that is halved 200 times has no float left inside.
 const MAX_STEPS: usize = 200;
@@ -15,8 +19,11 @@ const MAX_STEPS: usize = 200;
 /// The distribution of one number under a posterior that averages several models: a weight, a linear predictor, a new label.
 ///
 /// ```text
-/// p(t) = Σ_k w_k·p_k(t),   p_k Gaussian or Student-t,   Σ_k w_k = 1
+/// p(t) = Σ_k w_k·p_k(t),   p_k Gaussian, Student-t or the sum of both,   Σ_k w_k = 1
 /// ```
+///
+/// or that of `eᵗ`, for labels that are learned by their logarithm. Its mean and variance then are those with Gaussians in place of
+/// Student-t distributions, whose exponential has no mean; quantiles and densities are exact.
 ///
 /// ```
 /// use vi_models::online::OnlineLinear;
@@ -34,6 +41,8 @@ const MAX_STEPS: usize = 200;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Marginal {
     parts: Vec<(f64, Part)>,
+    /// Whether the number is the exponential of what the parts are of.
+    exponential: bool,
 }
 
 /// One distribution of a mixture.
@@ -45,12 +54,19 @@ enum Part {
         deviation: f64,
     },
     Student(Student),
+    /// `N(mean, variance)` plus `scale` times a Student-t number with the degrees of freedom of one of [`TAILS`].
+    Blurred {
+        mean: f64,
+        variance: f64,
+        scale: f64,
+        tail: usize,
+    },
 }
 
 impl Part {
     fn centre(&self) -> f64 {
         match self {
-            Self::Gaussian { mean, .. } => *mean,
+            Self::Gaussian { mean, .. } | Self::Blurred { mean, .. } => *mean,
             Self::Student(part) => part.location(),
         }
     }
@@ -59,6 +75,7 @@ impl Part {
         match self {
             Self::Gaussian { deviation, .. } => deviation * deviation,
             Self::Student(part) => part.variance(),
+            Self::Blurred { variance, scale, tail, .. } => variance + scale * scale * TAILS[*tail].variance(),
         }
     }
 
@@ -66,6 +83,18 @@ impl Part {
         match self {
             Self::Gaussian { deviation, .. } => *deviation,
             Self::Student(part) => part.standard_deviation(),
+            Self::Blurred { variance, scale, tail, .. } => {
+                variance.sqrt().hypot(scale * TAILS[*tail].variance().sqrt())
+            }
+        }
+    }
+
+    /// Mean and variance of the Gaussian that stands for the part where its exponential has no mean.
+    fn core(&self) -> (f64, f64) {
+        match self {
+            Self::Gaussian { .. } => (self.centre(), self.variance()),
+            Self::Student(part) => (part.location(), part.scale() * part.scale()),
+            Self::Blurred { mean, variance, scale, .. } => (*mean, variance + scale * scale),
         }
     }
 
@@ -78,6 +107,7 @@ impl Part {
             Self::Gaussian { mean, .. } if t == mean => f64::INFINITY,
             Self::Gaussian { .. } => f64::NEG_INFINITY,
             Self::Student(part) => part.log_density(t),
+            Self::Blurred { mean, variance, scale, tail } => TAILS[tail].told(t - mean, variance, scale).log_density,
         }
     }
 
@@ -86,14 +116,27 @@ impl Part {
             Self::Gaussian { mean, deviation } if deviation > 0.0 => normal_cdf((t - mean) / deviation),
             Self::Gaussian { mean, .. } => f64::from(t >= mean),
             Self::Student(part) => part.cdf(t),
+            Self::Blurred { mean, variance, scale, tail } => TAILS[tail].cdf(t - mean, variance, scale),
         }
     }
 
-    /// `0 < p < 1`.
-    fn quantile(&self, p: f64) -> Result<f64, ModelError> {
+    /// Two numbers with the quantile between them, `0 < p < 1`: a sum is beyond `u + v` no more often than one of its terms is beyond `u` or
+    /// the other beyond `v`. `units` has the quantiles of tails of unit scale that were found for this `p`.
+    fn bracket(&self, p: f64, units: &mut [Option<f64>; DOF.len()]) -> Result<[f64; 2], ModelError> {
         match self {
-            Self::Gaussian { mean, deviation } => Ok(mean + deviation * normal_quantile(p)),
-            Self::Student(part) => part.quantile(p),
+            Self::Gaussian { mean, deviation } => Ok([mean + deviation * normal_quantile(p); 2]),
+            Self::Student(part) => Ok([part.quantile(p)?; 2]),
+            Self::Blurred { mean, variance, scale, tail } => {
+                let share = 0.5 * p.min(1.0 - p);
+                let unit = match (units[*tail], TAILS[*tail].dof) {
+                    (Some(unit), _) => unit,
+                    (None, dof) if dof.is_finite() => -Student::new(0.0, 1.0, dof)?.quantile(share)?,
+                    _ => -normal_quantile(share),
+                };
+                units[*tail] = Some(unit);
+                let most = scale * unit - variance.sqrt() * normal_quantile(share);
+                Ok(if p < 0.5 { [mean - most, *mean] } else { [*mean, mean + most] })
+            }
         }
     }
 }
@@ -102,20 +145,59 @@ impl Marginal {
     /// The mixture of `N(mean, variance)` with weights that are positive and sum to 1.
     pub(crate) fn of_gaussians(parts: &[(f64, Projection)]) -> Self {
         let gaussian = |seen: &Projection| Part::Gaussian { mean: seen.mean, deviation: seen.variance.sqrt() };
-        Self { parts: parts.iter().map(|(weight, seen)| (*weight, gaussian(seen))).collect() }
+        Self { parts: parts.iter().map(|(weight, seen)| (*weight, gaussian(seen))).collect(), exponential: false }
     }
 
     /// `(w_k, mean, variance)` of the parts that are Gaussian.
     pub(crate) fn gaussians(&self) -> impl Iterator<Item = (f64, f64, f64)> + Clone {
         self.parts.iter().filter_map(|(weight, part)| match part {
             Part::Gaussian { mean, deviation } => Some((*weight, *mean, deviation * deviation)),
-            Part::Student(_) => None,
+            Part::Student(_) | Part::Blurred { .. } => None,
         })
     }
 
     /// The mixture of Student-t distributions with weights that are positive and sum to 1.
     pub(crate) fn of_students(parts: &[(f64, Student)]) -> Self {
-        Self { parts: parts.iter().map(|(weight, part)| (*weight, Part::Student(*part))).collect() }
+        Self { parts: parts.iter().map(|(weight, part)| (*weight, Part::Student(*part))).collect(), exponential: false }
+    }
+
+    /// The mixture of `N(mean, variance)` plus `scale` times a Student-t number with the degrees of freedom `DOF[tail]`, given as
+    /// `(weight, seen, scale, tail)`, with weights that are positive and sum to 1.
+    pub(crate) fn of_sums(parts: impl Iterator<Item = (f64, Projection, f64, usize)>) -> Self {
+        let sum = |(weight, Projection { mean, variance }, scale, tail)| {
+            (weight, Part::Blurred { mean, variance, scale, tail })
+        };
+        Self { parts: parts.map(sum).collect(), exponential: false }
+    }
+
+    /// The distribution of the exponential.
+    pub(crate) fn exponential(self) -> Self {
+        Self { exponential: true, ..self }
+    }
+
+    /// The number that the parts are of.
+    fn inner(&self, t: f64) -> f64 {
+        match self.exponential {
+            true if t > 0.0 => t.ln(),
+            true => f64::NEG_INFINITY,
+            false => t,
+        }
+    }
+
+    fn outer(&self, t: f64) -> f64 {
+        if self.exponential { t.exp() } else { t }
+    }
+
+    /// Mean, and variance over its square, of the exponential of Gaussians.
+    fn exponential_moments(&self) -> (f64, f64) {
+        let core = |of: fn(f64, f64) -> f64| {
+            log_sum_exp(self.parts.iter().map(|(weight, part)| {
+                let (mean, variance) = part.core();
+                weight.ln() + of(mean, variance)
+            }))
+        };
+        let [first, second] = [core(|m, v| m + 0.5 * v), core(|m, v| 2.0 * (m + v))];
+        (first.exp(), (second - 2.0 * first).exp_m1().max(0.0))
     }
 
     fn average(&self, of: impl Fn(&Part) -> f64) -> f64 {
@@ -126,15 +208,23 @@ impl Marginal {
         }
     }
 
+    /// True for the exponential of another number, which is positive.
+    pub(crate) fn is_exponential(&self) -> bool {
+        self.exponential
+    }
+
     /// The mean. A Student-t distribution has one only above 1 degree of freedom; below, its centre is taken.
     #[must_use]
     pub fn mean(&self) -> f64 {
-        self.average(Part::centre)
+        if self.exponential { self.exponential_moments().0 } else { self.average(Part::centre) }
     }
 
     /// The variance, including the spread of the parts' means: `Σ w_k(v_k + (m_k − m)²)`. Infinite if a part's is.
     #[must_use]
     pub fn variance(&self) -> f64 {
+        if self.exponential {
+            return self.standard_deviation().powi(2);
+        }
         let mean = self.mean();
         self.average(|part| part.variance() + (part.centre() - mean).powi(2))
     }
@@ -142,6 +232,10 @@ impl Marginal {
     /// The square root of the variance; it may be finite even if its square overflows.
     #[must_use]
     pub fn standard_deviation(&self) -> f64 {
+        if self.exponential {
+            let (mean, ratio) = self.exponential_moments();
+            return mean * ratio.sqrt();
+        }
         let mean = self.mean();
         let counted = || self.parts.iter().filter(|(weight, _)| *weight > 0.0);
         let unit = counted().map(|(_, part)| part.deviation().max((part.centre() - mean).abs())).fold(0.0, f64::max);
@@ -156,13 +250,19 @@ impl Marginal {
     /// The log density `log p(t)` in nats.
     #[must_use]
     pub fn log_density(&self, t: f64) -> f64 {
-        log_sum_exp(self.parts.iter().map(|(weight, part)| weight.ln() + part.log_density(t)))
+        let at = self.inner(t);
+        if at == f64::NEG_INFINITY {
+            return at;
+        }
+        let density = log_sum_exp(self.parts.iter().map(|(weight, part)| weight.ln() + part.log_density(at)));
+        if self.exponential { density - at } else { density }
     }
 
     /// The distribution function `P(T ≤ t)`.
     #[must_use]
     pub fn cdf(&self, t: f64) -> f64 {
-        self.average(|part| part.cdf(t))
+        let at = self.inner(t);
+        self.average(|part| part.cdf(at))
     }
 
     /// The quantile `t` with `P(T ≤ t) = p`: for one part in closed form, for several by Newton's method between the quantiles of
@@ -172,23 +272,39 @@ impl Marginal {
     /// `Setting` unless `0 < p < 1`; `Overflow` if the quantile is not finite.
     pub fn quantile(&self, p: f64) -> Result<f64, ModelError> {
         check::probability("p", p)?;
-        if let [(_, part)] = self.parts.as_slice() {
-            return Ok(check::result("quantile", part.quantile(p)?)?);
-        }
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+        let mut units = [None; DOF.len()];
         for (_, part) in &self.parts {
-            let quantile = check::result("quantile", part.quantile(p)?)?;
-            (low, high) = (low.min(quantile), high.max(quantile));
+            for end in part.bracket(p, &mut units)? {
+                let end = check::result("quantile", end)?;
+                (low, high) = (low.min(end), high.max(end));
+            }
         }
+        if low == high {
+            return Ok(check::result("quantile", self.outer(low))?);
+        }
+        let density = |t: f64| self.average(|part| part.log_density(t).exp());
+        let sums = self.parts.iter().any(|(_, part)| matches!(part, Part::Blurred { .. }));
+        let least = if sums { OF_SUMS * p.min(1.0 - p) } else { 0.0 };
         let mut t = 0.5 * low + 0.5 * high;
+        if sums {
+            // The brackets of sums are wide.
+            let mean = self.average(Part::centre);
+            let variance = self.average(|part| part.core().1 + (part.centre() - mean).powi(2));
+            let likely = mean + variance.sqrt() * normal_quantile(p);
+            t = if likely > low && likely < high { likely } else { t };
+        }
         for _ in 0..MAX_STEPS {
-            let excess = self.cdf(t) - p;
+            let excess = self.average(|part| part.cdf(t)) - p;
+            if excess.abs() < least {
+                break;
+            }
             if excess > 0.0 {
                 high = t;
             } else {
                 low = t;
             }
-            let newton = t - excess / self.log_density(t).exp();
+            let newton = t - excess / density(t);
             let next = if newton > low && newton < high { newton } else { 0.5 * low + 0.5 * high };
             let settled = (next - t).abs() <= 2.0 * f64::EPSILON * t.abs().max(f64::MIN_POSITIVE);
             t = next;
@@ -196,7 +312,7 @@ impl Marginal {
                 break;
             }
         }
-        Ok(t)
+        Ok(check::result("quantile", self.outer(t))?)
     }
 
     /// The central interval that holds `level` of the mass.
@@ -205,7 +321,7 @@ impl Marginal {
     /// `Setting` unless `0 < level < 1`.
     pub fn interval(&self, level: f64) -> Result<Interval, ModelError> {
         check::probability("level", level)?;
-        if let [(_, Part::Student(part))] = self.parts.as_slice() {
+        if let ([(_, Part::Student(part))], false) = (self.parts.as_slice(), self.exponential) {
             let found = part.interval(level)?;
             check::results("bound of an interval", [found.lower, found.upper].into_iter())?;
             return Ok(found);
@@ -220,13 +336,18 @@ impl Marginal {
     /// As [`Student::draw`].
     pub fn draw<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<f64, ModelError> {
         let chosen = pick(self.parts.iter().map(|(weight, _)| *weight), rng);
-        match self.parts[chosen].1 {
-            Part::Gaussian { mean, deviation } => {
-                let z: f64 = StandardNormal.sample(rng);
-                Ok(mean + deviation * z)
+        let drawn = match self.parts[chosen].1 {
+            Part::Gaussian { mean, deviation } => mean + deviation * normal(rng),
+            Part::Student(part) => part.draw(rng)?,
+            Part::Blurred { mean, variance, scale, tail } => {
+                let at = mean + variance.sqrt() * normal(rng);
+                match TAILS[tail] {
+                    Tail { dof, .. } if dof.is_finite() => Student::new(at, scale, dof)?.draw(rng)?,
+                    _ => at + scale * normal(rng),
+                }
             }
-            Part::Student(part) => part.draw(rng),
-        }
+        };
+        Ok(self.outer(drawn))
     }
 
     /// The distribution in other units, that of `origin + unit·T`, `unit > 0`.
@@ -240,10 +361,18 @@ impl Marginal {
                     let scale = (unit * part.scale()).max(f64::MIN_POSITIVE);
                     Part::Student(Student::new(origin + unit * part.location(), scale, part.dof())?)
                 }
+                Part::Blurred { mean, variance, scale, tail } => {
+                    let (variance, scale) = (unit * unit * variance, (unit * scale).max(f64::MIN_POSITIVE));
+                    Part::Blurred { mean: origin + unit * mean, variance, scale, tail }
+                }
             };
         }
         Ok(self)
     }
+}
+
+fn normal<R: Rng + ?Sized>(rng: &mut R) -> f64 {
+    StandardNormal.sample(rng)
 }
 
 /// A position drawn with these probabilities; a single one takes no random number.

@@ -1,5 +1,6 @@
 //! Student's t distribution, the prediction of a Gaussian with unknown variance.
 
+pub(crate) mod blurred;
 mod tail;
 
 use rand::Rng;

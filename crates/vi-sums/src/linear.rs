@@ -8,6 +8,7 @@
 //! The sums are centred, so that columns far from zero keep their digits (Chan, Golub, LeVeque 1983). The prior is not part of
 //! them, so that the same sums can be used with any prior.
 
+mod effect;
 mod fit;
 mod rows;
 mod slice;

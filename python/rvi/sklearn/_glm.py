@@ -10,11 +10,20 @@ from ._regression import OnlineRegressor
 #: The kind of model of each family, and what an observation of it has beside label, offset and weight.
 FAMILIES = {
     "gaussian": ("Number", None),
+    "robust": ("Robust", None),
+    "log_normal": ("LogNumber", None),
+    "log_robust": ("LogRobust", None),
     "poisson": ("Count", "exposure"),
     "binomial": ("Trials", "trials"),
     "negative_binomial": ("LearnedSpread", "exposure"),
     "probit": ("Probit", None),
     "logit": ("Two", None),
+}
+
+#: Families that the first rows choose among, the plain one first.
+CHOICES = {
+    "auto": ("gaussian", "log_normal"),
+    "count": ("poisson", "negative_binomial"),
 }
 
 
@@ -25,11 +34,19 @@ class BayesianGLMRegressor(OnlineRegressor):
     family                labels                                   predictor
     ===================== ======================================== =============================
     'gaussian'            numbers, unknown noise                   mean
+    'robust'              numbers with outliers or heavy tails     mean
+    'log_normal'          positive numbers, skewed                 log of the median
+    'log_robust'          the same with heavy tails                log of the median
+    'auto'                numbers: 'gaussian' or 'log_normal'
     'poisson'             counts, ``exposure``                     log of mean over exposure
     'negative_binomial'   counts that vary more, ``exposure``      log of mean over exposure
+    'count'               counts: of these two the better
     'binomial'            successes among ``trials``               log odds
     'logit', 'probit'     0 and 1                                  log odds; normal quantile
     ===================== ======================================== =============================
+
+    The better family is the one of the highest evidence on the first rows (at most 1000) of the first fit. Degrees of freedom and scale of the
+    Student-t noise of 'robust' are learned.
 
     Parameters
     ----------
@@ -73,6 +90,10 @@ class BayesianGLMRegressor(OnlineRegressor):
         Log evidence, in nats.
     info_ : dict
         Rows, evidence, prior scales, digits left, advice.
+    family_ : str
+        The family, of 'auto' and 'count' the one that was chosen.
+    behind_ : dict
+        Of 'auto' and 'count', by how many nats each family was behind on the first rows.
     reordered_ : bool
         True if `fit` learned the rows again in random order.
 
@@ -91,8 +112,8 @@ class BayesianGLMRegressor(OnlineRegressor):
     (3, 2)
     """
 
-    _kinds = ("Number", "Count", "Two")
-    _record_kinds = (*_kinds, "Probit", "Spread")
+    _kinds = ("Number", "Count", "Two", "LearnedSpread", "Robust")
+    _record_kinds = ("Number", "Count", "Two", "Probit", "Spread")
 
     def __init__(
         self,
@@ -126,11 +147,30 @@ class BayesianGLMRegressor(OnlineRegressor):
         self.column_order = column_order
 
     def _family(self):
-        if self.family not in FAMILIES:
-            raise ValueError(f"family must be one of {', '.join(map(repr, FAMILIES))}, not {self.family!r}")
+        if self.family not in FAMILIES and self.family not in CHOICES:
+            raise ValueError(f"family must be one of {', '.join(map(repr, [*FAMILIES, *CHOICES]))}, not {self.family!r}")
         if self.dispersion is not None and self.family != "negative_binomial":
             raise ValueError(f"dispersion has no meaning for the family {self.family!r}")
-        return FAMILIES[self.family]
+        return FAMILIES[getattr(self, "family_", CHOICES.get(self.family, (self.family,))[0])]
+
+    def _preferred(self, X, told):
+        families = CHOICES.get(self.family)
+        if families is None:
+            self.family_ = self.family
+            return self._kind()
+        models = {}
+        for name in families:
+            try:
+                models[name] = self._begin(X, FAMILIES[name][0], {})
+            except (TypeError, ValueError):
+                # Other families need all correlations; the plain one says what else is wrong.
+                if name == families[0]:
+                    raise
+        first, *others = models.values()
+        place, behind = first.preferred(others, _rows.rows(X), *told)
+        self.family_ = list(models)[place]
+        self.behind_ = dict(zip(models, behind, strict=True))
+        return FAMILIES[self.family_][0], {}
 
     def _kind(self):
         kind, _ = self._family()
@@ -143,8 +183,8 @@ class BayesianGLMRegressor(OnlineRegressor):
 
     @classmethod
     def _parameters(cls, kind, settings):
-        families = {"Number": "gaussian", "Count": "poisson", "Two": "logit", "Probit": "probit", "Spread": "negative_binomial"}
-        family = families[kind]
+        families = {"Number": "gaussian", "Count": "poisson", "Two": "logit", "Probit": "probit", "Robust": "robust"}
+        family = families.get(kind, "negative_binomial")
         return {"family": family, **super()._parameters(kind, settings)}
 
     @staticmethod

@@ -149,9 +149,12 @@ class OnlineEstimator(Shown, Stored, Tabular):
             "names": self._names(),
         }
 
-    def _begin(self, X):
+    def _preferred(self, X, told):
+        """The kind of model for rows and their observations, and its numbers."""
+        return self._kind()
+
+    def _begin(self, X, kind, numbers):
         """A model of the columns of `X` with nothing learned."""
-        kind, numbers = self._kind()
         settings = self._settings(kind, sparse=hasattr(X, "tocsr"))
         model = Online(kind, self.n_features_in_, _settings.dumps(settings), **numbers)
         self._means = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
@@ -167,14 +170,15 @@ class OnlineEstimator(Shown, Stored, Tabular):
             weight = _rows.contiguous(_check_sample_weight(sample_weight, X, dtype=np.float64, **checks))
         offset, size = _rows.numbers("offset", offset, n), size
         model = getattr(self, "_model", None)
-        if model is None:
-            model = self._begin(X)
         told = [_rows.contiguous(y), weight, offset, size]
+        if model is None:
+            kind = self._preferred(X, told)
+            model = self._begin(X, *kind)
         model.update(_rows.rows(X), *told)
         order = model.info()["order"] if reorder else None
         self.reordered_ = bool(order and order["in_runs"])
         if self.reordered_:
-            model = self._begin(X)
+            model = self._begin(X, *kind)
             turns = np.random.default_rng(0).permutation(n)
             for first in range(0, n, ROWS):
                 part = turns[first : first + ROWS]
@@ -183,7 +187,7 @@ class OnlineEstimator(Shown, Stored, Tabular):
         return self
 
     def _restart(self):
-        for name in ("_model", "_means", "reordered_"):
+        for name in ("_model", "_means", "reordered_", "family_", "behind_"):
             self.__dict__.pop(name, None)
 
     def _predicts(self, X):

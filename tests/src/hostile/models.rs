@@ -6,7 +6,7 @@ use vi_models::online::{Kind, Model, Observation, Prediction, Row};
 use vi_models::{Interval, ModelError};
 
 /// Every kind of model, with a name.
-pub const MODELS: [(&str, Kind); 9] = [
+pub const MODELS: [(&str, Kind); 10] = [
     ("two", Kind::Two),
     ("number", Kind::Number { noise: (1.0, 1.0) }),
     ("probit", Kind::Probit),
@@ -16,6 +16,7 @@ pub const MODELS: [(&str, Kind); 9] = [
     ("classes-joint", Kind::Classes { classes: 3, joint: Some(true) }),
     ("learned-spread", Kind::LearnedSpread),
     ("classes-apart", Kind::Classes { classes: 3, joint: Some(false) }),
+    ("robust", Kind::Robust { unit: (0.0, 1.0) }),
 ];
 
 /// Numbers of a model with their names.
@@ -25,7 +26,7 @@ pub type Numbers = Vec<(&'static str, f64)>;
 #[must_use]
 pub fn label(model: &Model, value: f64) -> f64 {
     match model {
-        Model::Number(_) => value,
+        Model::Number(_) | Model::Robust(_) => value,
         Model::Count(_) | Model::Spread(_) | Model::LearnedSpread(_) => value.abs().round(),
         Model::Classes(_) => value.abs().round().min(2.0),
         _ => f64::from(u8::from(value > 0.0)),
@@ -46,8 +47,8 @@ pub fn predicted(model: &Model, row: Row<'_>, at: Observation) -> Result<Numbers
     if let Some(Interval { lower, upper }) = seen.interval(0.9)? {
         numbers.extend([("lower", lower), ("upper", upper)]);
     }
-    // A Student distribution of at most two degrees of freedom, 2a, has no finite variance.
-    if !matches!(model, Model::Number(own) if own.noise().0 <= 1.0) {
+    // A Student distribution of at most two degrees of freedom, 2a, has no finite variance; `a` is an average, which rounds.
+    if !matches!(model, Model::Number(own) if own.noise().0 <= 1.0 + 1e-9) && !matches!(model, Model::Robust(_)) {
         numbers.extend(seen.standard_deviation().map(|deviation| ("sd", deviation)));
     }
     match &seen {

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use super::scores::Scores;
 use super::sets::{Kind, SETS, Split};
 use super::{Entry, Outcome, Table};
+use crate::suites::page::written;
 
 /// A number of a score that is better when it is smaller.
 type Measure = (&'static str, fn(&Scores) -> Option<f64>);
@@ -17,15 +18,8 @@ const RMSE: Measure = ("root mean squared error", |scores| scores.rmse);
 /// The page of these tables, and of what could not be measured.
 pub(super) fn page(tables: &[Table], missing: &[(String, String)], took: Duration) -> String {
     let mut text = String::from("# Benchmarks\n\n");
-    let _ = writeln!(
-        text,
-        "Written by `cargo xtask bench peers` on {} in {:.0} minutes; do not edit. {} of {} tasks. Machine: {}. One thread for every method.\n",
-        date(SystemTime::now()),
-        (took.as_secs_f64() / 60.0).max(1.0),
-        tables.len(),
-        SETS.len(),
-        machine()
-    );
+    let tasks = format!("{} of {} tasks.", tables.len(), SETS.len());
+    let _ = writeln!(text, "{} One thread for every method.\n", written("peers", took, &tasks));
     let versions: BTreeSet<&str> = tables
         .iter()
         .flat_map(|table| &table.entries)
@@ -245,30 +239,6 @@ fn capital(text: &str) -> String {
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// The processor's name and number of cores, as far as the system tells.
-fn machine() -> String {
-    let information = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let name = information.lines().find_map(|line| line.strip_prefix("model name")?.split(':').nth(1));
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let name = name.map_or("a processor of unknown name", str::trim);
-    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    let load = load.split(' ').next().map_or(String::new(), |load| format!(", load {load} at the end of the run"));
-    format!("{name}, {cores} cores, {}{load}", std::env::consts::OS)
-}
-
-/// Year, month and day of the world's time; by days from the civil calendar's cycle of 400 years (Hinnant).
-fn date(time: SystemTime) -> String {
-    let days = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() / 86_400) + 719_468;
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    format!("{year}-{month:02}-{day:02}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::methods::METHODS;
@@ -322,13 +292,6 @@ mod tests {
         let text = page(&[broken], &[], Duration::ZERO);
         assert!(text.contains("| river, SGD | fails: OverflowError: math range error |  |  |  |  |"), "{text}");
         assert!(text.contains("| 1 of 2 |"), "{text}");
-    }
-
-    #[test]
-    fn days_are_those_of_the_calendar() {
-        let at = |seconds| date(UNIX_EPOCH + Duration::from_secs(seconds));
-        assert_eq!((at(0).as_str(), at(951_782_400).as_str()), ("1970-01-01", "2000-02-29"));
-        assert_eq!(at(1_772_323_199), "2026-02-28");
     }
 
     #[test]

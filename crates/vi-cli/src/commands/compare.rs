@@ -1,14 +1,16 @@
 //! `rvi compare`: models of the same rows side by side, by evidence.
 
+use vi_terms::table::Document;
+
 use crate::args::Compare;
-use crate::document::Document;
+use crate::document::answering;
 use crate::error::CliError;
 use crate::report;
 
 pub(super) fn compare(args: &Compare) -> Result<(), CliError> {
     let mut models = Vec::with_capacity(args.models.len());
     for path in &args.models {
-        let document = Document::open(path)?;
+        let document = answering(path)?;
         if let Some((first, other)) = models.first() {
             let first: &std::path::PathBuf = first;
             let other: &Document = other;

@@ -4,13 +4,13 @@ use vi_models::online::{Model, PriorScale, Standardise};
 use vi_sums::Posterior;
 
 use crate::args::Export;
-use crate::document::Document;
+use crate::document::answering;
 use crate::error::CliError;
 use crate::files::whole_file;
 use crate::report;
 
 pub(super) fn export(args: &Export) -> Result<(), CliError> {
-    let document = Document::open(&args.model)?;
+    let document = answering(&args.model)?;
     let refused = |what: String| CliError::Document { path: args.model.clone(), what };
     let inputs = document.schema.plain_numbers().map_err(|(input, why)| {
         refused(format!(

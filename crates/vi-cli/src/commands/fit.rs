@@ -1,57 +1,53 @@
 //! `rvi fit` and `rvi update`: learn a file.
 
+use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
-use vi_models::online::{BeliefKind, Order, Standardise};
+use vi_models::online::Standardise;
+use vi_terms::TermsError;
+use vi_terms::table::{self, Document, Input, Known, Options, Pass, Source, begin, check_refine, learn};
 
-use crate::args::{Fit, Input, Show, Update};
-use crate::begin::{begin, values_of_target};
-use crate::document::{Document, Pass};
+use crate::args::{Fit, Show, Update};
+use crate::document::{hold, open, save_held};
 use crate::error::CliError;
 use crate::files::Held;
-use crate::learn::learn;
-use crate::refine;
-use crate::reorder;
+use crate::interrupt;
+use crate::progress::Progress;
 use crate::report;
-use crate::source::{Record, Source};
+use crate::source::{File, Record};
 use crate::tell;
 
 pub(super) fn fit(args: &Fit) -> Result<(), CliError> {
     let again = args.like.is_none() && args.input.data.is_file();
-    let (mut belief, mut values) = (None, Vec::new());
+    let (options, input) = (args.options(), args.input.input());
+    let mut known = Known::default();
     loop {
-        match fit_with(args, belief, &values) {
-            Err(error) if again && args.belief.is_none() && belief.is_none() && error.is_of_rounding() => {
-                tell::warn(&format!("{error}; learning the file again with the square root of the precision"));
-                belief = Some(BeliefKind::SquareRoot);
-            }
-            Err(error) if again && args.classes.is_empty() && values.is_empty() && error.is_of_classes() => {
-                values = values_of_target(args)?;
-                if !error.is_shown_by(&values) {
-                    return Err(error);
-                }
-                tell::warn(&format!("{error}; learning the file again with the classes of all its rows"));
-            }
+        let error = match fit_with(args, &options, &input, &known) {
+            Err(error) if again => error,
             fitted => return fitted,
+        };
+        let Some(cause) = error.cause() else { return Err(error) };
+        match known.after(cause, &options, || File::open(&input))? {
+            Some(how) => tell::warn(&format!("{error}; learning the file again {how}")),
+            None => return Err(error),
         }
     }
 }
 
-/// Learns the file with this belief, or with the one that the options or the number of inputs tell; `values` tell of the target beside those of the first
-/// rows.
-fn fit_with(args: &Fit, belief: Option<BeliefKind>, values: &[String]) -> Result<(), CliError> {
+/// Learns the file, by what the options and a pass before have told.
+fn fit_with(args: &Fit, options: &Options, input: &Input, known: &Known) -> Result<(), CliError> {
     let begun = Instant::now();
-    let mut source = Source::open(&args.input)?;
+    let mut source = File::open(input)?;
     let (mut document, first) = match &args.like {
         Some(path) => (like(path)?, Vec::new()),
-        None => begin(args, belief, values, &mut source)?,
+        None => begin(options, known, &mut source)?,
     };
-    document.passes.push(Pass::new(&args.input));
+    document.passes.push(Pass::new(input));
     if let Some(passes) = args.refine {
-        refine::check(passes, &args.input, &document)?;
+        check_refine(passes, input.data.is_file(), &document)?;
     }
-    let after = After { input: &args.input, reorder: !args.keep_order, refine: args.refine };
+    let after = After { input, reorder: !args.keep_order, refine: args.refine };
     let store = Store { path: args.output.as_deref(), held: None, every: args.checkpoint, after: Some(after) };
     whole_pass(document, source, first, store, begun, &args.show)
 }
@@ -78,24 +74,30 @@ pub(super) struct After<'a> {
 
 impl Store<'_> {
     fn save(&mut self, document: &Document) -> Result<(), CliError> {
-        self.path.map_or(Ok(()), |path| document.save_held(path, &mut self.held))
+        self.path.map_or(Ok(()), |path| save_held(document, path, &mut self.held))
     }
 }
 
 /// Learns what is left of a file, stores the model and tells of it. Where somebody stops it, what has been learned is stored.
 pub(super) fn whole_pass(
     mut document: Document,
-    mut source: Source,
+    mut source: File,
     first: Vec<(u64, Record)>,
     mut store: Store<'_>,
     begun: Instant,
     show: &Show,
 ) -> Result<(), CliError> {
     let (before, read) = (document.scores.rows, document.row());
-    let learned = learn(&mut document, &mut source, first, |document| match store.every {
-        Some(every) if document.row().is_multiple_of(every.max(1)) => store.save(document),
-        _ => Ok(()),
+    let mut progress = Progress::new();
+    let learned = learn(&mut document, &mut source, first, |document, source| {
+        progress.row(|| source.share());
+        match store.every {
+            Some(every) if document.row().is_multiple_of(every.max(1)) => store.save(document)?,
+            _ => {}
+        }
+        interrupt::check()
     });
+    drop(progress);
     match (learned, store.path) {
         (Err(CliError::Stop), Some(path)) => {
             store.save(&document)?;
@@ -115,9 +117,9 @@ pub(super) fn whole_pass(
     if let Some(After { input, reorder, refine }) = &store.after {
         let again = |document: &mut Document| {
             if *reorder {
-                reorder::reorder(document, input)?;
+                reorder_file(document, input)?;
             }
-            refine.map_or(Ok(()), |passes| refine::refine(document, input, passes))
+            refine.map_or(Ok(()), |passes| table::refine(document, || File::again(input), passes))
         };
         match (again(&mut document), store.path) {
             (Err(CliError::Stop), Some(path)) => return Err(CliError::Unrefined { path: path.to_owned() }),
@@ -136,34 +138,48 @@ pub(super) fn whole_pass(
     let learned = document.scores.rows - before;
     let pass =
         report::Pass { path: source.path(), learned, skipped: source.skipped, seconds: begun.elapsed().as_secs_f64() };
-    if let Some(order) = document.model.info().order.filter(Order::matters) {
-        tell::warn(&format!(
-            "the model is unreliable: {order}; `rvi fit` of one file with all rows learns them in random order"
-        ));
+    if let Some(why) = document.unreliable() {
+        tell::warn(&format!("{why}; `rvi fit` of one file with all rows learns them in random order"));
     }
+    document.model.catch_up()?;
     report::fitted(&document, &pass, store.path, show)
+}
+
+/// Learns the rows of a file again in a random order, if their labels come in runs and it can be read again.
+fn reorder_file(document: &mut Document, input: &Input) -> Result<(), CliError> {
+    let Some(file) = fs::metadata(&input.data).ok().filter(fs::Metadata::is_file) else { return Ok(()) };
+    let mut progress = Progress::new();
+    table::reorder(
+        document,
+        file.len() as f64,
+        || File::again(input),
+        |share| {
+            progress.row(|| Some(share));
+            interrupt::check()
+        },
+    )
 }
 
 /// Reads the rows of the last pass that have been read already.
 ///
 /// # Errors
 /// Other rows than those.
-pub(super) fn pass_over(document: &Document, source: &mut Source) -> Result<(), CliError> {
+pub(super) fn pass_over(document: &Document, source: &mut File) -> Result<(), CliError> {
     let Some(pass) = document.passes.last() else { return Ok(()) };
     let (mut record, mut fingerprint) = (Record::default(), Pass::new(&pass.input).fingerprint);
-    while source.place().row < pass.rows && source.next(&mut record)? {
+    while source.row() < pass.rows && source.next(&mut record)? {
         fingerprint = record.fingerprint(fingerprint);
     }
-    if source.place().row == pass.rows && fingerprint == pass.fingerprint {
+    if source.row() == pass.rows && fingerprint == pass.fingerprint {
         Ok(())
     } else {
-        Err(CliError::Changed { path: source.path().to_owned(), rows: pass.rows })
+        Err(source.refused(TermsError::Changed { rows: pass.rows }))
     }
 }
 
 /// A model with nothing learned, of the target, columns and settings of a stored one.
 fn like(path: &Path) -> Result<Document, CliError> {
-    let stored = Document::open(path)?;
+    let stored = open(path)?;
     if matches!(stored.model.settings().standardise, Standardise::FirstRows { .. }) {
         let what = "its scales are those of its own first rows; make the model with `fit --mergeable`";
         return Err(CliError::Document { path: path.to_owned(), what: what.to_owned() });
@@ -175,13 +191,14 @@ fn like(path: &Path) -> Result<Document, CliError> {
 pub(super) fn update(args: &Update) -> Result<(), CliError> {
     let begun = Instant::now();
     let (mut document, path, held) = if let Some(path) = &args.output {
-        (Document::open(&args.model)?, path, None)
+        (open(&args.model)?, path, None)
     } else {
-        let (document, held) = Document::hold(&args.model)?;
+        let (document, held) = hold(&args.model)?;
         (document, &args.model, Some(held))
     };
-    let source = Source::open(&args.input)?;
-    document.passes.push(Pass::new(&args.input));
+    let input = args.input.input();
+    let source = File::open(&input)?;
+    document.passes.push(Pass::new(&input));
     let store = Store { path: Some(path), held, every: None, after: None };
     whole_pass(document, source, Vec::new(), store, begun, &args.show)
 }

@@ -4,13 +4,12 @@ use std::fs;
 
 use vi_models::online::Model;
 use vi_sums::Posterior;
+use vi_terms::table::{Document, Schema, Target, TargetKind};
 
 use crate::args::Import;
-use crate::document::Document;
+use crate::document::save;
 use crate::error::CliError;
 use crate::report;
-use crate::schema::Schema;
-use crate::target::{Target, TargetKind};
 
 pub(super) fn import(args: &Import) -> Result<(), CliError> {
     let told = |source| CliError::Posterior { path: args.record.clone(), source };
@@ -57,6 +56,6 @@ pub(super) fn import(args: &Import) -> Result<(), CliError> {
     let target = Target { column: args.target.clone(), kind };
     let mut document = Document::new(target, schema, model, noise);
     document.imported = Some(posterior.rows());
-    document.save(&args.output)?;
+    save(&document, &args.output)?;
     report::imported(&document, &args.output, &args.show)
 }

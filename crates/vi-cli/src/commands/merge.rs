@@ -1,18 +1,25 @@
 //! `rvi merge`: models of parts of the data brought together.
 
+use vi_models::online::Standardise;
+
 use crate::args::Merge;
-use crate::document::Document;
+use crate::document::{open, save};
 use crate::error::CliError;
 use crate::report;
 
 pub(super) fn merge(args: &Merge) -> Result<(), CliError> {
     let Some((first, others)) = args.models.split_first() else { return Ok(()) };
-    let mut merged = Document::open(first)?;
-    let others = others.iter().map(|path| Ok((path, Document::open(path)?))).collect::<Result<Vec<_>, CliError>>()?;
+    let mut merged = open(first)?;
+    let others = others.iter().map(|path| Ok((path, open(path)?))).collect::<Result<Vec<_>, CliError>>()?;
+    let remedy = if matches!(merged.model.settings().standardise, Standardise::FirstRows { .. }) {
+        "`fit --mergeable` makes a model that others can be made like, by `fit --like`".to_owned()
+    } else {
+        format!("`fit --like {}` makes parts that match", first.display())
+    };
     for (path, other) in &others {
         let unlike = |what: &str| CliError::Document {
             path: (*path).clone(),
-            what: format!("{what} than in {}; `fit --like {0}` makes parts that match", first.display()),
+            what: format!("{what} than in {}; {remedy}", first.display()),
         };
         if other.rvi != merged.rvi {
             return Err(unlike(&format!("a different model version ({}, not {})", other.rvi, merged.rvi)));
@@ -31,6 +38,6 @@ pub(super) fn merge(args: &Merge) -> Result<(), CliError> {
     }
     let models: Vec<_> = others.iter().map(|(_, other)| &other.model).collect();
     merged.model.merge(&models).map_err(|source| CliError::Merge { path: first.clone(), source })?;
-    merged.save(&args.output)?;
+    save(&merged, &args.output)?;
     report::merged(&merged, args.models.len(), &args.output, &args.show)
 }

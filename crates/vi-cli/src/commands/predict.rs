@@ -4,22 +4,24 @@ use std::io::Write;
 use std::path::Path;
 
 use serde_json::Value;
-use vi_models::ModelError;
 use vi_models::online::Prediction;
+use vi_terms::table::{Document, Source};
 
 use crate::args::Predict;
-use crate::document::Document;
+use crate::document::answering;
 use crate::error::CliError;
 use crate::files::whole_file;
-use crate::learn::Reader;
 use crate::output::{Table, format_of};
-use crate::source::{Record, Source};
-use crate::target::TargetKind;
+use crate::source::{File, Record};
 use crate::tell;
 
 pub(super) fn predict(args: &Predict) -> Result<(), CliError> {
-    let document = Document::open(&args.model)?;
-    let mut source = Source::open(&args.input)?;
+    let document = answering(&args.model)?;
+    document.ready(args.intervals()).map_err(|error| {
+        let path = args.model.clone();
+        CliError::Document { path, what: error.to_string() }
+    })?;
+    let mut source = File::open(&args.input.input())?;
     let Written { unknown, new, skewed } = if let Some(path) = &args.output {
         whole_file(path, |out| write_all(args, &document, &mut source, path, out))?
     } else {
@@ -56,31 +58,35 @@ struct Written {
 fn write_all(
     args: &Predict,
     document: &Document,
-    source: &mut Source,
+    source: &mut File,
     path: &Path,
     out: &mut (dyn Write + Send),
 ) -> Result<Written, CliError> {
-    let mut reader = Reader::new(&document.schema, &document.model, source)?;
+    let mut answers = document.answers(source.columns()).map_err(|error| source.refused(error))?;
     let failed = |error| CliError::file(path, error);
     let format = args.to.unwrap_or_else(|| format_of(args.output.as_deref()));
-    let mut table = Table::new(format, columns(&document.target.kind), out).map_err(failed)?;
+    let intervals = args.intervals();
+    let columns = std::iter::once("row".to_owned()).chain(document.field_names(intervals)).collect();
+    let mut table = Table::new(format, columns, out).map_err(failed)?;
     let mut record = Record::default();
     let mut skewed = 0;
     while source.next(&mut record)? {
-        let predicted = match reader.predict(&document.model, &record, source) {
+        let row = source.row();
+        let predicted = match answers.predict(&record, row) {
             Ok(predicted) => predicted,
             Err(error) => {
                 source.forgive(error)?;
                 continue;
             }
         };
-        let refused = |error| CliError::Model { place: source.place(), source: error };
-        let fields = fields(&document.target.kind, &predicted, args.level, source.place().row).map_err(refused)?;
-        skewed += u64::from(matches!(predicted, Prediction::Two(_)) && is_outside(&fields));
+        let mut fields = vec![Value::from(row)];
+        fields
+            .extend(document.fields(&predicted, (args.level, intervals), row).map_err(|error| source.refused(error))?);
+        skewed += u64::from(matches!(predicted, Prediction::Two(_)) && !args.certified && is_outside(&fields));
         table.row(fields).map_err(failed)?;
     }
     table.finish().map_err(failed)?;
-    Ok(Written { unknown: reader.unknown(), new: reader.new_texts(), skewed })
+    Ok(Written { unknown: answers.unknown(), new: answers.new_texts(), skewed })
 }
 
 /// Whether the last three fields are a mean outside its interval, and the ends of that interval.
@@ -88,38 +94,6 @@ fn is_outside(fields: &[Value]) -> bool {
     let [.., mean, lower, upper] = fields else { return false };
     let (mean, lower, upper) = (mean.as_f64(), lower.as_f64(), upper.as_f64());
     mean < lower || mean > upper
-}
-
-/// The column names of the predictions.
-fn columns(target: &TargetKind) -> Vec<String> {
-    let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
-    match target {
-        TargetKind::Number | TargetKind::Count => names(&["row", "mean", "sd", "lower", "upper"]),
-        TargetKind::Classes(classes) if classes.len() == 2 => names(&["row", "class", "probability", "lower", "upper"]),
-        TargetKind::Classes(classes) => {
-            let own = classes.iter().map(|class| format!("p({class})"));
-            names(&["row", "class"]).into_iter().chain(own).collect()
-        }
-    }
-}
-
-fn fields(target: &TargetKind, predicted: &Prediction, level: f64, row: u64) -> Result<Vec<Value>, ModelError> {
-    let mut fields = vec![Value::from(row)];
-    if let (TargetKind::Classes(classes), Some(class)) = (target, predicted.class()) {
-        fields.push(Value::from(classes.get(class).cloned().unwrap_or_default()));
-    }
-    if let Prediction::Classes(predicted) = predicted {
-        fields.extend(predicted.probabilities.iter().map(|p| Value::from(*p)));
-        return Ok(fields);
-    }
-    fields.extend(predicted.mean().map(Value::from));
-    if !matches!(predicted, Prediction::Two(_)) {
-        fields.extend(predicted.standard_deviation().map(Value::from));
-    }
-    if let Some(interval) = predicted.interval(level)? {
-        fields.extend([Value::from(interval.lower), Value::from(interval.upper)]);
-    }
-    Ok(fields)
 }
 
 #[cfg(test)]

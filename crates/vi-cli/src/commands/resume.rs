@@ -3,15 +3,16 @@
 use std::time::Instant;
 
 use super::fit::{After, Store, pass_over, whole_pass};
+use vi_terms::table::check_refine;
+
 use crate::args::Resume;
-use crate::document::Document;
+use crate::document::hold;
 use crate::error::CliError;
-use crate::refine;
-use crate::source::Source;
+use crate::source::File;
 
 pub(super) fn resume(args: &Resume) -> Result<(), CliError> {
     let begun = Instant::now();
-    let (document, held) = Document::hold(&args.model)?;
+    let (document, held) = hold(&args.model)?;
     let Some(pass) = document.passes.last() else {
         let what = "no pass to resume; `rvi update` learns a file".to_owned();
         return Err(CliError::Document { path: args.model.clone(), what });
@@ -20,10 +21,10 @@ pub(super) fn resume(args: &Resume) -> Result<(), CliError> {
     if let Some(path) = &args.data {
         input.data.clone_from(path);
     }
-    let mut source = Source::open(&input)?;
+    let mut source = File::open(&input)?;
     pass_over(&document, &mut source)?;
     if let Some(passes) = args.refine {
-        refine::check(passes, &input, &document)?;
+        check_refine(passes, input.data.is_file(), &document)?;
     }
     let after = args.refine.is_some().then_some(After { input: &input, reorder: false, refine: args.refine });
     let store = Store { path: Some(&args.model), held: Some(held), every: args.checkpoint, after };

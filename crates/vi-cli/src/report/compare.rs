@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use serde::Serialize;
 use serde_json::json;
 
-use super::text::{add, grouped, number, shortened};
-use crate::document::Document;
+use vi_terms::table::Document;
+use vi_terms::table::text::{add, grouped, number, shortened};
+
 use crate::error::CliError;
 use crate::tell::{print, print_json};
 

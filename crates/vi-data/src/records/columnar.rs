@@ -1,7 +1,9 @@
-//! Parquet and Arrow IPC: columns in batches, one of which is in memory.
+//! Parquet and Arrow: columns in batches, one of which is text in memory.
 
-use std::fs::File;
-use std::io::{self, BufReader, ErrorKind};
+#[cfg(feature = "columnar")]
+mod files;
+
+use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -10,18 +12,12 @@ use arrow_array::types::{
     TimestampSecondType,
 };
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
-use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{ArrowError, DataType, Schema, TimeUnit};
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
-use super::Reader;
 use super::record::{Fault, Record, Source};
 
-/// The number of rows in a batch of Parquet.
+/// The number of rows in a batch of Parquet, or of a table in memory.
 const BATCH: usize = 1024;
-
-const PARQUET: &str = "Parquet";
-const ARROW: &str = "Arrow IPC";
 
 type Batches<'a> = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + 'a>;
 
@@ -30,6 +26,8 @@ pub(super) struct Columnar<'a> {
     format: &'static str,
     batches: Batches<'a>,
     columns: Vec<String>,
+    /// Which columns of times are dates; empty where nobody knows.
+    dates: Vec<bool>,
     /// The columns of the batch as text, and how many of its rows have been read.
     texts: Vec<StringArray>,
     rows: usize,
@@ -37,38 +35,21 @@ pub(super) struct Columnar<'a> {
 }
 
 impl<'a> Columnar<'a> {
-    /// Opens a Parquet file.
-    ///
-    /// # Errors
-    /// A file that is not Parquet, or is truncated.
-    pub(super) fn parquet(file: File) -> Result<Self, Fault> {
-        let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| damaged(PARQUET, &error))?;
-        let schema = builder.schema().clone();
-        let batches = builder.with_batch_size(BATCH).build().map_err(|error| damaged(PARQUET, &error))?;
-        Ok(Self::new(PARQUET, &schema, Box::new(batches)))
-    }
-
-    /// Opens the form with an index at its end (also called Feather).
-    ///
-    /// # Errors
-    /// A file that is not Arrow IPC, or is truncated.
-    pub(super) fn arrow_file(file: File) -> Result<Self, Fault> {
-        let reader = FileReader::try_new(BufReader::new(file), None).map_err(|error| fault(ARROW, error))?;
-        Ok(Self::new(ARROW, &reader.schema(), Box::new(reader)))
-    }
-
-    /// Opens the form that can be read as a stream.
-    ///
-    /// # Errors
-    /// A stream that is not Arrow IPC.
-    pub(super) fn arrow_stream(reader: Reader<'a>) -> Result<Self, Fault> {
-        let reader = StreamReader::try_new(reader, None).map_err(|error| fault(ARROW, error))?;
-        Ok(Self::new(ARROW, &reader.schema(), Box::new(reader)))
-    }
-
     fn new(format: &'static str, schema: &Schema, batches: Batches<'a>) -> Self {
         let columns = schema.fields().iter().map(|field| field.name().clone()).collect();
-        Self { format, batches, columns, texts: Vec::new(), rows: 0, read: 0 }
+        Self { format, batches, columns, dates: Vec::new(), texts: Vec::new(), rows: 0, read: 0 }
+    }
+
+    /// A table in memory.
+    pub(super) fn table(schema: &Schema, batches: Vec<RecordBatch>) -> Self {
+        let midnight =
+            |k: usize| batches.iter().all(|batch| batch.columns().get(k).is_some_and(|own| is_midnight(own)));
+        let dates = (0..schema.fields().len()).map(midnight).collect();
+        let parts = batches.into_iter().flat_map(|batch| {
+            let starts = (0..batch.num_rows()).step_by(BATCH);
+            starts.map(move |first| Ok(batch.slice(first, BATCH.min(batch.num_rows() - first))))
+        });
+        Self { dates, ..Self::new("Arrow", schema, Box::new(parts)) }
     }
 
     /// Reads the next batch that has rows; returns `false` at the end.
@@ -78,8 +59,8 @@ impl<'a> Columnar<'a> {
             let batch = batch.map_err(|error| fault(self.format, error))?;
             (self.read, self.rows) = (0, batch.num_rows());
             self.texts.clear();
-            for (name, column) in self.columns.iter().zip(batch.columns()) {
-                self.texts.push(texts(name, column)?);
+            for (k, (name, column)) in self.columns.iter().zip(batch.columns()).enumerate() {
+                self.texts.push(texts(name, column, self.dates.get(k).copied().unwrap_or(false))?);
             }
         }
         Ok(true)
@@ -106,7 +87,7 @@ impl Source for Columnar<'_> {
 
 /// A column as the text that a CSV file would have: numbers that read back to the same bits, dates in the ISO form. A column
 /// whose entries hold several values cannot be an input, and has the same text everywhere.
-fn texts(name: &str, column: &dyn Array) -> Result<StringArray, Fault> {
+fn texts(name: &str, column: &dyn Array, dates: bool) -> Result<StringArray, Fault> {
     if column.data_type().is_nested() {
         return Ok(StringArray::from(vec!["several values at once"; column.len()]));
     }
@@ -114,8 +95,8 @@ fn texts(name: &str, column: &dyn Array) -> Result<StringArray, Fault> {
         let what = format!("column `{name}` holds {} values, which are not read", column.data_type());
         Fault::File(io::Error::new(ErrorKind::Unsupported, what))
     };
-    let universal = universal_time(column);
-    let column = universal.as_deref().unwrap_or(column);
+    let plainer = if dates { arrow_cast::cast(column, &DataType::Date32).ok() } else { universal_time(column) };
+    let column = plainer.as_deref().unwrap_or(column);
     let cast = arrow_cast::cast(column, &DataType::Utf8).map_err(|_| cannot())?;
     cast.as_any().downcast_ref::<StringArray>().cloned().ok_or_else(cannot)
 }
@@ -132,6 +113,20 @@ fn universal_time(column: &dyn Array) -> Option<ArrayRef> {
         TimeUnit::Millisecond => without_zone::<TimestampMillisecondType>(column),
         TimeUnit::Microsecond => without_zone::<TimestampMicrosecondType>(column),
         TimeUnit::Nanosecond => without_zone::<TimestampNanosecondType>(column),
+    }
+}
+
+/// Whether a column has times without a zone, and all are midnight.
+fn is_midnight(column: &dyn Array) -> bool {
+    fn all<T: ArrowTimestampType>(column: &dyn Array, second: i64) -> bool {
+        column.as_primitive_opt::<T>().is_some_and(|own| own.iter().flatten().all(|time| time % (86_400 * second) == 0))
+    }
+    let DataType::Timestamp(unit, None) = column.data_type() else { return false };
+    match unit {
+        TimeUnit::Second => all::<TimestampSecondType>(column, 1),
+        TimeUnit::Millisecond => all::<TimestampMillisecondType>(column, 1_000),
+        TimeUnit::Microsecond => all::<TimestampMicrosecondType>(column, 1_000_000),
+        TimeUnit::Nanosecond => all::<TimestampNanosecondType>(column, 1_000_000_000),
     }
 }
 

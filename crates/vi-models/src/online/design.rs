@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use vi_core::{Error, Row};
 
+use super::blocks;
 use super::settings::OnlineSettings;
 use super::target::Target;
 use crate::units::unit;
@@ -159,8 +160,8 @@ fn entry(row: Row<'_>, j: usize) -> f64 {
     }
 }
 
-/// The fixed map from inputs to columns. Column `j` of the model is `(x_j − centre_j)/scale_j`; the intercept, if any, comes
-/// last.
+/// The map from inputs to columns. Column `j` of the model is `(x_j − centre_j)/scale_j`, times the relative prior scale of its block;
+/// the intercept, if any, comes last. Centres and scales are fixed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Design {
     pub(super) inputs: usize,
@@ -173,6 +174,9 @@ pub(super) struct Design {
     /// order. Their weights are still at the prior.
     pub(super) constant: Vec<usize>,
     pub(super) target: Target,
+    /// The prior scale of each input's block relative to the overall one; empty where all are 1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) relative: Vec<f64>,
 }
 
 impl Design {
@@ -184,6 +188,7 @@ impl Design {
             scales: Vec::new(),
             constant: Vec::new(),
             target: Target::default(),
+            relative: Vec::new(),
         }
     }
 
@@ -260,6 +265,15 @@ impl Design {
         Ok(Self { centres, scales, constant, ..Self::plain(inputs, intercept) })
     }
 
+    /// Uses the last `count` inputs as they are.
+    pub(super) fn leaving(mut self, count: usize) -> Self {
+        let first = self.inputs - count;
+        self.centres.iter_mut().skip(first).for_each(|centre| *centre = 0.0);
+        self.scales.iter_mut().skip(first).for_each(|scale| *scale = 1.0);
+        self.constant.retain(|&j| j < first);
+        self
+    }
+
     /// Treats as constant those columns whose weights would overflow in the units of inputs and label: those of a scale below
     /// 1e-304 times the label's.
     pub(super) fn without_tiny_columns(mut self) -> Self {
@@ -274,6 +288,21 @@ impl Design {
         self
     }
 
+    /// Whether the two differ at most in the relative prior scales.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        *self == Self { relative: self.relative.clone(), ..other.clone() }
+    }
+
+    /// The prior scale of the block of input `j` relative to the overall one.
+    pub(super) fn relative(&self, j: usize) -> f64 {
+        self.relative.get(j).copied().unwrap_or(1.0)
+    }
+
+    /// What `value` units of input `j` are in its column; also `value` of its weight in the input's units.
+    pub(super) fn scaled(&self, j: usize, value: f64) -> f64 {
+        value / self.scales.get(j).copied().unwrap_or(1.0) * self.relative(j)
+    }
+
     /// The number of columns.
     pub(super) fn columns(&self) -> usize {
         self.inputs + usize::from(self.intercept)
@@ -284,7 +313,9 @@ impl Design {
     /// # Errors
     /// `Dimension`, `NonFinite`, `Entry`, `Index`; [`ModelError::Document`].
     pub(super) fn check(&self, settings: &OnlineSettings, taken: bool) -> Result<(), ModelError> {
-        let plain = Self::plain(self.inputs, settings.intercept);
+        blocks::check_relative(&settings.blocks, &self.relative)?;
+        let relative = self.relative.clone();
+        let plain = Self { relative, ..Self::plain(self.inputs, settings.intercept) };
         let unlike = Err(ModelError::Document { what: "standardisation and its settings" });
         match (&settings.standardise, settings.standardise.by_rows()) {
             (_, Some((_, centre))) if taken => {
@@ -356,6 +387,9 @@ impl Design {
                         dense[at] = value;
                     }
                 }
+                if !self.relative.is_empty() {
+                    dense.iter_mut().zip(&*positions).for_each(|(value, &j)| *value *= self.relative(j));
+                }
                 if self.intercept {
                     positions.push(self.inputs);
                     dense.push(1.0);
@@ -376,6 +410,9 @@ impl Design {
                     *value /= scale;
                 }
                 self.unscaled(row).for_each(|(j, value)| dense[j] = value);
+                for (value, relative) in dense.iter_mut().zip(&self.relative) {
+                    *value *= relative;
+                }
                 finite(dense)?;
                 Ok(Row::Dense(dense))
             }
@@ -389,14 +426,14 @@ impl Design {
         still.chain(self.moved_by(row).map(move |(j, _)| (j, 2.0 * sign(j))))
     }
 
-    /// Weights in the caller's units from weights of the columns: the intercept at the origin of the inputs, and `w_j/scale_j`,
-    /// in units of the label.
+    /// Weights in the caller's units from weights of the columns: the intercept at the origin of the inputs, and
+    /// `w_j·relative_j/scale_j`, in units of the label.
     pub(super) fn original_units(&self, weights: &[f64]) -> (f64, Vec<f64>) {
-        let Target { centre, scale } = self.target;
+        let Target { centre, scale, .. } = self.target;
         let mut intercept = centre + if self.intercept { scale * weights[self.inputs] } else { 0.0 };
         let original = (0..self.inputs)
             .map(|j| {
-                let weight = weights[j] / self.scales.get(j).copied().unwrap_or(1.0) * scale;
+                let weight = self.scaled(j, weights[j]) * scale;
                 intercept -= weight * self.centres.get(j).copied().unwrap_or(0.0);
                 weight
             })

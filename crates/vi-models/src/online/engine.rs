@@ -1,6 +1,7 @@
 //! The machine behind the front-door models: design, one belief or a bank of them, evidence, kept rows.
 
 mod believed;
+mod blocks;
 mod candidates;
 mod diagnose;
 mod drift;
@@ -22,7 +23,9 @@ mod sweeps;
 pub(super) use believed::{Parts, check_offset};
 pub(super) use family::{Family, Fitted, RowStep, Stateful};
 pub(super) use order::RunLabel;
-pub(super) use scalar::{FIT_PASSES, FIT_SWEEP, FIT_TOLERANCE, Pass, ScalarFamily, is_score, row_likelihood};
+pub(super) use scalar::{
+    FIT_PASSES, FIT_SWEEP, FIT_TOLERANCE, Pass, ScalarFamily, Together, is_score, row_likelihood, site_of,
+};
 pub(super) use start::WIDE;
 pub(super) use stored::EngineWire;
 
@@ -141,6 +144,7 @@ impl<F: Family> Engine<F> {
             }
             _ => Design::plain(inputs, settings.intercept),
         };
+        let design = Design { target: family.target(), ..design };
         let fixed = start::start_rows(&settings, &family, design.columns()) == 0;
         let members = bank(&settings, &family, design.columns())?;
         let mut engine = Self {
@@ -191,7 +195,7 @@ impl<F: Family> Engine<F> {
         check_row(row, self.design.inputs).map_err(|error| self.named(error))?;
         self.family.check_observation(&observed)?;
         if !self.fixed {
-            return Ok(self.start_with(row, observed)?);
+            return Ok(self.start_with(row, observed, false)?);
         }
         let standing = self.design.meet(row);
         let before = self.is_wanted(&observed, self.observations).then(|| together(&self.members));
@@ -228,31 +232,44 @@ impl<F: Family> Engine<F> {
             self.family.check_observation(observed).map_err(|error| error.at_row(i))?;
         }
         let pairs: Vec<(Row<'_>, Observation)> = rows.into_iter().zip(observed.iter().copied()).collect();
+        let mut learned = self.learned_or_restored(&pairs, true);
+        if learned.is_err() && !self.fixed {
+            // Rows that were kept for a later one have no error of their own.
+            learned = self.learned_or_restored(&pairs, false);
+        }
+        Ok(learned?)
+    }
+
+    /// [`learn_pairs`](Self::learn_pairs); on an error the model is unchanged.
+    fn learned_or_restored(&mut self, pairs: &[(Row<'_>, Observation)], ahead: bool) -> Result<(), Error> {
         let kept = self.rows.len();
         let started = self.fixed;
         let may_end = !started && !self.settings.keep_rows && kept + pairs.len() >= self.next_end();
         let rows_before = may_end.then(|| self.rows.clone());
         let before = (self.members.clone(), self.design.clone(), self.base, self.next_place, self.observations);
         let (diagnosis, drift, order) = (self.diagnosis, self.drift.clone(), self.order.clone());
-        if let Err(error) = self.learn_pairs(&pairs) {
+        let learned = self.learn_pairs(pairs, ahead);
+        if learned.is_err() {
             (self.members, self.design, self.base, self.next_place, self.observations) = before;
             (self.diagnosis, self.fixed, self.drift, self.order) = (diagnosis, started, drift, order);
             match rows_before {
                 Some(rows) => self.rows = rows,
                 None => self.rows.truncate(kept),
             }
-            return Err(error.into());
         }
-        Ok(())
+        learned
     }
 
-    /// Learns the rows in order. An error names its row, and rows before it may have been learned.
-    fn learn_pairs(&mut self, pairs: &[(Row<'_>, Observation)]) -> Result<(), Error> {
+    /// Learns the rows in order, first ones only together with a later one by which they are learned anew, if they may be looked at `ahead`.
+    /// An error names its row, and rows before it may have been learned.
+    fn learn_pairs(&mut self, pairs: &[(Row<'_>, Observation)], ahead: bool) -> Result<(), Error> {
         let mut done = 0;
         while done < pairs.len() {
-            let (row, observed) = pairs[done];
             if !self.fixed {
-                self.start_with(row, observed).map_err(|error| error.at_row(done))?;
+                let kept = if ahead { self.keep_until_anew(&pairs[done..]) } else { 0 };
+                done += kept;
+                let (row, observed) = pairs[done];
+                self.start_with(row, observed, kept > 0).map_err(|error| error.at_row(done))?;
                 done += 1;
                 continue;
             }

@@ -64,7 +64,7 @@ impl<F: GlmFamily> OnlineGlm<F> {
         at: Observation,
     ) -> Result<LabelPredicted<F::Likelihood>, ModelError> {
         let size = at.size(F::SIZE)?;
-        self.predicted(self.engine.parts(row.into(), at.offset)?, size)
+        predicted(&self.engine.family, self.engine.parts(row.into(), at.offset)?, size)
     }
 
     /// The prediction at `row`, as [`predict`](Self::predict) gives it, and then [`update`](Self::update): the same bits, and one
@@ -81,17 +81,7 @@ impl<F: GlmFamily> OnlineGlm<F> {
         let (row, observed) = (row.into(), label.into());
         let size = observed.size(F::SIZE)?;
         let parts = self.engine.counted(|engine| engine.parts_and_update(row, observed.offset, observed))?;
-        Ok(parts.and_then(|parts| self.predicted(parts, size)))
-    }
-
-    fn predicted(&self, of: Parts<F::State>, size: f64) -> Result<LabelPredicted<F::Likelihood>, ModelError> {
-        let (mut seen, mut parts) = (Vec::with_capacity(of.len()), Vec::with_capacity(of.len()));
-        for (weight, projection, state) in of {
-            let likelihoods = self.engine.family.likelihoods(&state, size)?;
-            seen.push((weight, projection));
-            parts.extend(likelihoods.into_iter().map(|(share, likelihood)| (weight * share, projection, likelihood)));
-        }
-        LabelPredicted::new(&seen, parts)
+        Ok(parts.and_then(|parts| predicted(&self.engine.family, parts, size)))
     }
 
     /// [`predict`](Self::predict) at each of many rows, each with its own offset and trials or exposure.
@@ -108,6 +98,21 @@ impl<F: GlmFamily> OnlineGlm<F> {
         check::length("observations", rows.len(), at.len())?;
         rows.into_iter().zip(at).map(|(row, at)| self.predict(row, *at)).collect()
     }
+}
+
+/// The label where the members saw a row so.
+pub(super) fn predicted<F: GlmFamily>(
+    family: &F,
+    of: Parts<F::State>,
+    size: f64,
+) -> Result<LabelPredicted<F::Likelihood>, ModelError> {
+    let (mut seen, mut parts) = (Vec::with_capacity(of.len()), Vec::with_capacity(of.len()));
+    for (weight, projection, state) in of {
+        let likelihoods = family.likelihoods(&state, size)?;
+        seen.push((weight, projection));
+        parts.extend(likelihoods.into_iter().map(|(share, likelihood)| (weight * share, projection, likelihood)));
+    }
+    LabelPredicted::new(&seen, parts)
 }
 
 impl<F: GlmFamily<State = ()>> OnlineGlm<F> {

@@ -1,10 +1,12 @@
 //! The state of a front-door model, as reported to people.
 
 use std::fmt;
+use std::ops::Range;
 
 use vi_core::Health;
 
 use super::belief::BeliefKind;
+use super::blocks::ranges;
 use super::engine::{Engine, Family, Member};
 use crate::metrics::Psis;
 
@@ -20,6 +22,11 @@ pub struct OnlineInfo {
     pub prior_scales: Vec<(f64, f64)>,
     /// The average of the prior scales by their shares, on a logarithmic scale.
     pub prior_scale: f64,
+    /// The average prior scale of the inputs of each block, in the units of `prior_scale`; empty without blocks.
+    pub block_scales: Vec<f64>,
+    /// The effective number of weights that the rows determine in each block, `Σ (1 − P_jj/s²)` over its weights with the variances `P_jj` and
+    /// the prior variance `s²` in units of the noise, at the most likely prior scale; empty where no full covariance is kept.
+    pub block_freedom: Vec<f64>,
     /// Each memory in use, as the factor `λ` by which a row weighs less with every later one (1 forgets nothing), and its share
     /// of the answers; the shares sum to 1. See [`Memory`](super::Memory).
     pub memories: Vec<(f64, f64)>,
@@ -79,6 +86,8 @@ pub struct Order {
     pub error: f64,
     /// The number of rows in the sample; 0 where none is kept.
     pub sampled: usize,
+    /// Whether the posterior was refined after the last row, and no longer depends on the order.
+    pub refined: bool,
 }
 
 impl Order {
@@ -99,11 +108,11 @@ impl Order {
         self.runs > Self::RUNS
     }
 
-    /// Whether the order has done harm: labels come in runs, and the model gives the rows less probability than they had before it
-    /// learned them, by more than the sample errs.
+    /// Whether the order has done harm: labels come in runs, no refinement came after, and the model gives the rows less probability than
+    /// they had before it learned them, by more than the sample errs.
     #[must_use]
     pub fn matters(&self) -> bool {
-        self.is_in_runs() && self.sampled > 0 && self.gained < -Self::ERRORS * self.error - Self::NATS
+        self.is_in_runs() && !self.refined && self.sampled > 0 && self.gained < -Self::ERRORS * self.error - Self::NATS
     }
 }
 
@@ -113,6 +122,10 @@ impl fmt::Display for Order {
             write!(f, "labels come in runs, and a row is {:.2} nats less probable now than at first", -self.gained)
         } else if !self.is_in_runs() {
             f.write_str("the labels show no order")
+        } else if self.refined {
+            f.write_str(
+                "labels come in runs: the refined model does not depend on them, but scores on the way may be too high",
+            )
         } else if self.sampled == 0 {
             f.write_str("labels come in runs; without a sample their effect is unknown")
         } else {
@@ -253,10 +266,14 @@ impl OnlineInfo {
             _ => Advice::KeepRows,
         };
         let prior_scales = shares(engine, Member::scales);
+        let prior_scale = prior_scales.iter().map(|(scale, share)| share * scale.ln()).sum::<f64>().exp();
+        let of_block = |block: Range<usize>| prior_scale * engine.design.relative(block.start);
         let info = Self {
             observations: engine.observations,
             evidence: engine.evidence(),
-            prior_scale: prior_scales.iter().map(|(scale, share)| share * scale.ln()).sum::<f64>().exp(),
+            prior_scale,
+            block_scales: ranges(&engine.settings.blocks).map(of_block).collect(),
+            block_freedom: engine.block_freedom(),
             prior_scales,
             memories: shares(engine, |member| vec![(member.lambda, 1.0)]),
             last_change: engine.drift.last_change,

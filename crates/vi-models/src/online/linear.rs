@@ -4,10 +4,10 @@ use rand::Rng;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use vi_core::{Error, GaussianLikelihood, Projection, Site};
 
-use super::engine::{Engine, EngineWire, Parts, Pass, ScalarFamily, Stateful, check_offset};
+use super::engine::{Engine, EngineWire, Parts, Pass, ScalarFamily, Stateful, Together, check_offset};
 use super::observation::Observation;
 use super::scale::ScalePrior;
-use super::target::Target;
+use super::target::{Target, is_false};
 use super::{Coefficient, Draw, OneGaussian, OnlineInfo, OnlineSettings, Row, Rows};
 use crate::likelihood::Offset;
 use crate::linear::NoisePrecision;
@@ -24,12 +24,20 @@ pub(super) struct Linear {
     /// intercept's prior mean whatever the noise is, and so tells nothing of it.
     #[serde(default, skip_serializing_if = "is_none")]
     owed: f64,
+    /// Whether labels are learned by their logarithm.
+    #[serde(default, skip_serializing_if = "is_false")]
+    log: bool,
 }
 
 impl Linear {
-    fn new(shape: f64, rate: f64, settings: &OnlineSettings) -> Self {
+    fn new(shape: f64, rate: f64, log: bool, settings: &OnlineSettings) -> Self {
         let centred = settings.intercept && settings.standardise.by_rows().is_some();
-        Self { shape, rate, owed: if centred { MEAN } else { 0.0 } }
+        Self { shape, rate, owed: if centred { MEAN } else { 0.0 }, log }
+    }
+
+    /// The model whose `weights` have a prior that is nearly flat: each takes of the shape what a mean takes.
+    pub(super) fn flat(shape: f64, rate: f64, weights: usize) -> Self {
+        Self { shape, rate, owed: MEAN * weights as f64, log: false }
     }
 }
 
@@ -47,7 +55,7 @@ pub(super) struct Noise {
 }
 
 impl Noise {
-    fn precision(&self) -> NoisePrecision {
+    pub(super) fn precision(&self) -> NoisePrecision {
         NoisePrecision { shape: self.shape, rate: self.rate }
     }
 }
@@ -59,11 +67,7 @@ fn is_none(owed: &f64) -> bool {
 
 /// Checks what is owed of the shape.
 fn check_owed(owed: f64) -> Result<(), Error> {
-    if (0.0..=MEAN).contains(&owed) {
-        Ok(())
-    } else {
-        Err(Error::Setting { name: "part of the shape that is owed", value: owed, requirement: "from 0 to a half" })
-    }
+    check::not_negative("part of the shape that is owed", owed)
 }
 
 impl Stateful for Linear {
@@ -118,12 +122,43 @@ impl Stateful for Linear {
     }
 }
 
+impl Linear {
+    /// The label where the members saw a row so, in units of `target`.
+    pub(super) fn number(
+        &self,
+        parts: &Parts<Noise>,
+        target: Target,
+        offset: f64,
+    ) -> Result<NumberPredicted, ModelError> {
+        let Target { centre, scale: unit, log } = target;
+        let origin = offset + centre;
+        if let Some(value) = parts.iter().map(|(_, seen, _)| origin + unit * seen.mean).find(|mean| !mean.is_finite()) {
+            return Err(Error::Overflow { quantity: "the expected label", value }.into());
+        }
+        let marginal = |noise: f64| {
+            let with = |seen: Projection| Projection { variance: noise + seen.variance, ..seen };
+            let parts: Vec<_> = parts.iter().map(|(share, seen, state)| (*share, with(*seen), state)).collect();
+            let found = self.marginal(&parts)?.in_units(origin, unit)?;
+            Ok::<_, ModelError>(if log { found.exponential() } else { found })
+        };
+        let label = marginal(1.0)?;
+        if parts.iter().any(|(_, _, noise)| noise.shape > 1.0) {
+            check::result("standard deviation of the label", label.standard_deviation())?;
+        }
+        Ok(NumberPredicted { label, expectation: marginal(0.0)? })
+    }
+}
+
 impl ScalarFamily for Linear {
     type Likelihood = GaussianLikelihood;
 
     const STANDARDISES_LABELS: bool = true;
 
     const PASS: Pass = Pass::Exact;
+
+    fn label_target(&self) -> Target {
+        Target::plain(self.log)
+    }
 
     /// A draw of `σ`.
     fn draw_spread<R: Rng + ?Sized>(&self, state: &Noise, rng: &mut R) -> Result<f64, Error> {
@@ -172,6 +207,23 @@ impl ScalarFamily for Linear {
         }
     }
 
+    /// `a ← a + ½n`, `b ← b + ½Σ(y − offset)² − quadratic`; the log probability is `g(a₀, b₀) − g(a, b) − ½n·log 2π + log_det` with `g = a·ln b −
+    /// ln Γ(a)`. A row whose shape is still owed is not of this kind.
+    fn learn_together(&self, state: &Noise, rows: Together) -> Option<(f64, Noise)> {
+        /// The share of the labels' squares below which half the digits of what is left are rounding.
+        const LEAST: f64 = 1e-8;
+        let left = 0.5 * rows.squares - rows.quadratic;
+        let is_resolved = left > LEAST * rows.squares;
+        if state.owed > 0.0 || !is_resolved {
+            return None;
+        }
+        let half = 0.5 * rows.rows as f64;
+        let after = Noise { shape: state.shape + half, rate: state.rate + left, ..state.clone() };
+        let of = |noise: &Noise| noise.shape * noise.rate.ln() - libm::lgamma(noise.shape);
+        let constant = half * (2.0 * std::f64::consts::PI).ln();
+        Some((of(state) - of(&after) - constant + rows.log_det, after))
+    }
+
     /// `a ← a + ½·weight`, less what is owed, `b ← b + ½·weight·(y − xᵀμ)²/(1 + weight·ν)`, with the belief before the row.
     fn learn(&self, state: &mut Noise, observed: &Observation, seen: Projection, _site: Site) -> Result<f64, Error> {
         let error = observed.label - observed.offset - seen.mean;
@@ -184,13 +236,15 @@ impl ScalarFamily for Linear {
     }
 }
 
-/// The prediction of a number with unknown noise: Student-t, from the normal-gamma posterior, averaged over prior scales.
+/// The prediction of a number with unknown noise, averaged over prior scales: Student-t, from the normal-gamma posterior, or what the model's own
+/// noise makes of it.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct NumberPredicted {
     /// The predictive distribution of a new `y`.
     pub label: Marginal,
-    /// The posterior of the expectation `offset + intercept + xᵀw`, which narrows as rows come.
+    /// The posterior of the expectation `offset + intercept + xᵀw`, which narrows as rows come; of a model of the logarithm its exponential, the
+    /// median label.
     pub expectation: Marginal,
 }
 
@@ -286,8 +340,39 @@ impl OnlineLinear {
     /// # Errors
     /// `Setting`, `Empty` and `Dimension` for invalid settings.
     pub fn with_settings(inputs: usize, settings: OnlineSettings, shape: f64, rate: f64) -> Result<Self, ModelError> {
-        let family = Linear::new(shape, rate, &settings);
+        let family = Linear::new(shape, rate, false, &settings);
         Ok(Self { engine: Engine::new(inputs, family, settings)? })
+    }
+
+    /// A model of the logarithm of a positive number, `log y = offset + intercept + xᵀw + ε`, whose predictions are of `y` itself: skewed
+    /// labels whose spread grows with their size. Noise and prior are those of `log y`, and the evidence is that of `y`. A label that is not
+    /// positive is refused. The log-normal's mean `exp(m + ½s²)` takes the noise at its expected size.
+    ///
+    /// # Errors
+    /// As [`with_settings`](Self::with_settings).
+    ///
+    /// ```
+    /// use vi_models::online::OnlineLinear;
+    /// let (shape, rate) = OnlineLinear::DEFAULT_NOISE;
+    /// let mut model = OnlineLinear::of_logarithm(1, OnlineLinear::default_settings(), shape, rate)?;
+    /// for t in 0..60 {
+    ///     let x = f64::from(t % 10);
+    ///     model.update(&[x], (0.3 * x + 0.1 * f64::from(t % 3)).exp())?;
+    /// }
+    /// let predicted = model.predict(&[20.0])?;
+    /// assert!((predicted.quantile(0.5)?.ln() - 6.1).abs() < 0.1 && predicted.interval(0.9)?.lower > 0.0);
+    /// assert!(model.update(&[0.0], 0.0).is_err());
+    /// # Ok::<(), vi_models::ModelError>(())
+    /// ```
+    pub fn of_logarithm(inputs: usize, settings: OnlineSettings, shape: f64, rate: f64) -> Result<Self, ModelError> {
+        let family = Linear::new(shape, rate, true, &settings);
+        Ok(Self { engine: Engine::new(inputs, family, settings)? })
+    }
+
+    /// Whether labels are learned by their logarithm; see [`of_logarithm`](Self::of_logarithm).
+    #[must_use]
+    pub fn is_of_logarithm(&self) -> bool {
+        self.engine.family.log
     }
 
     /// A model that starts from the posterior `learned` of the weights and `1/σ² ~ Gamma(shape, rate)` of the noise, and can
@@ -318,7 +403,7 @@ impl OnlineLinear {
         learned: &OneGaussian,
         (shape, rate): (f64, f64),
     ) -> Result<Self, ModelError> {
-        let family = Linear::new(before.0, before.1, &settings);
+        let family = Linear::new(before.0, before.1, false, &settings);
         let state = Noise { shape, rate, owed: if learned.observations == 0 { family.owed } else { 0.0 } };
         let engine = Engine::new(learned.inputs(&settings), family, settings)?;
         Ok(Self { engine: engine.with_gaussian(learned, &state)? })
@@ -328,58 +413,6 @@ impl OnlineLinear {
     #[must_use]
     pub fn noise_prior(&self) -> (f64, f64) {
         (self.engine.family.shape, self.engine.family.rate)
-    }
-
-    /// The predictive distribution of the label at `row`.
-    ///
-    /// # Errors
-    /// `Dimension`, `NonFinite`, `Entry` (a position); `Overflow` if the prediction is not finite.
-    pub fn predict<'a>(&self, row: impl Into<Row<'a>>) -> Result<NumberPredicted, ModelError> {
-        self.predict_at(row, 0.0)
-    }
-
-    /// As [`predict`](Self::predict), with a known part of the label added.
-    ///
-    /// # Errors
-    /// As [`predict`](Self::predict).
-    pub fn predict_at<'a>(&self, row: impl Into<Row<'a>>, offset: f64) -> Result<NumberPredicted, ModelError> {
-        check_offset(offset)?;
-        self.predicted(&self.engine.parts(row.into(), 0.0)?, self.engine.design.target, offset)
-    }
-
-    /// The prediction at `row`, as [`predict_at`](Self::predict_at) gives it, and then [`update`](Self::update): the same bits, and one
-    /// product with the covariance serves both. The prediction is an error of its own where it cannot be computed though the row was
-    /// learned.
-    ///
-    /// # Errors
-    /// As [`update`](Self::update).
-    pub fn predict_and_update<'a>(
-        &mut self,
-        row: impl Into<Row<'a>>,
-        label: impl Into<Observation>,
-    ) -> Result<Result<NumberPredicted, ModelError>, ModelError> {
-        let (row, observed, target) = (row.into(), label.into(), self.engine.design.target);
-        let parts = self.engine.counted(|engine| engine.parts_and_update(row, 0.0, observed))?;
-        Ok(parts.and_then(|parts| self.predicted(&parts, target, observed.offset)))
-    }
-
-    /// The label where the members saw a row so, in units of `target`.
-    fn predicted(&self, parts: &Parts<Noise>, target: Target, offset: f64) -> Result<NumberPredicted, ModelError> {
-        let Target { centre, scale: unit } = target;
-        let origin = offset + centre;
-        if let Some(value) = parts.iter().map(|(_, seen, _)| origin + unit * seen.mean).find(|mean| !mean.is_finite()) {
-            return Err(Error::Overflow { quantity: "the expected label", value }.into());
-        }
-        let marginal = |noise: f64| {
-            let with = |seen: Projection| Projection { variance: noise + seen.variance, ..seen };
-            let parts: Vec<_> = parts.iter().map(|(share, seen, state)| (*share, with(*seen), state)).collect();
-            self.engine.family.marginal(&parts)?.in_units(origin, unit)
-        };
-        let label = marginal(1.0)?;
-        if parts.iter().any(|(_, _, noise)| noise.shape > 1.0) {
-            check::result("standard deviation of the label", label.standard_deviation())?;
-        }
-        Ok(NumberPredicted { label, expectation: marginal(0.0)? })
     }
 
     /// The state of the model, for people to read.
@@ -405,4 +438,5 @@ impl OnlineLinear {
 front_door!(OnlineLinear, Linear);
 one_predictor!(OnlineLinear);
 one_gaussian!(OnlineLinear);
+predicts_numbers!(OnlineLinear);
 predicts_batches!(OnlineLinear, NumberPredicted);

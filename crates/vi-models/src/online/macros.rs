@@ -31,6 +31,16 @@ macro_rules! front_door {
                 self.engine.counted(|engine| engine.update_batch(rows.into(), &observed))
             }
 
+            /// Fits the first rows together, while they are still being gathered ([`OnlineInfo::warming_up`]): those since the last fit were
+            /// learned one by one, so that answers depend on their order. For the end of a file, of a copy that answers: rows that come after it
+            /// find another start than without it. Cost: that of one fit; afterwards nothing.
+            ///
+            /// # Errors
+            /// [`ModelError::Unsupported`] for a model that answers from a mixture; those of a fit, which leave the model unchanged.
+            pub fn catch_up(&mut self) -> Result<(), ModelError> {
+                self.engine.catch_up()
+            }
+
             /// The log evidence of all rows so far, in nats, averaged over the prior scale: the bound that the fit of the first
             /// rows attains (with [`Start::OnePass`](crate::online::Start) the one-step-ahead log densities of those rows, at the
             /// column scales that all of them gave), plus the one-step-ahead log predictive density of each later row, scored
@@ -312,6 +322,46 @@ macro_rules! approximate {
                 let weights = vi_core::Belief::dim(&self.engine.best().belief);
                 self.engine.diagnosis = Some(crate::online::info::Diagnosis::of(&psis, weights));
                 Ok(self.info())
+            }
+        }
+    };
+}
+
+/// Implements predictions for models of numbers, whose family has `number`.
+macro_rules! predicts_numbers {
+    ($model:ty) => {
+        impl $model {
+            /// The predictive distribution of the label at `row`.
+            ///
+            /// # Errors
+            /// `Dimension`, `NonFinite`, `Entry` (a position); `Overflow` if the prediction is not finite.
+            pub fn predict<'a>(&self, row: impl Into<Row<'a>>) -> Result<NumberPredicted, ModelError> {
+                self.predict_at(row, 0.0)
+            }
+
+            /// As [`predict`](Self::predict), with a known part of the label, or of its logarithm where that is learned, added.
+            ///
+            /// # Errors
+            /// As [`predict`](Self::predict).
+            pub fn predict_at<'a>(&self, row: impl Into<Row<'a>>, offset: f64) -> Result<NumberPredicted, ModelError> {
+                check_offset(offset)?;
+                self.engine.family.number(&self.engine.parts(row.into(), 0.0)?, self.engine.design.target, offset)
+            }
+
+            /// The prediction at `row`, as [`predict_at`](Self::predict_at) gives it, and then [`update`](Self::update): the same bits, and one
+            /// product with the covariance serves both. The prediction is an error of its own where it cannot be computed though the row was
+            /// learned.
+            ///
+            /// # Errors
+            /// As [`update`](Self::update).
+            pub fn predict_and_update<'a>(
+                &mut self,
+                row: impl Into<Row<'a>>,
+                label: impl Into<Observation>,
+            ) -> Result<Result<NumberPredicted, ModelError>, ModelError> {
+                let (row, observed, target) = (row.into(), label.into(), self.engine.design.target);
+                let parts = self.engine.counted(|engine| engine.parts_and_update(row, 0.0, observed))?;
+                Ok(parts.and_then(|parts| self.engine.family.number(&parts, target, observed.offset)))
             }
         }
     };

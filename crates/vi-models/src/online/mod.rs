@@ -8,11 +8,15 @@
 //! |---|---|
 //! | predict a probability | [`OnlineLogistic`] |
 //! | predict a number, the noise unknown | [`OnlineLinear`] |
+//! | predict a number with heavy tails, or among labels far out | [`OnlineRobust`] |
+//! | predict a positive number that is skewed | [`OnlineLinear::of_logarithm`], [`OnlineRobust::of_logarithm`] |
 //! | predict a count, or successes among trials | [`OnlineGlm`] with a [`family`] |
 //! | predict a count that varies more than a Poisson's, by an unknown amount | [`OnlineGlm`] with [`family::LearnedSpread`] |
 //! | predict one of several classes | [`OnlineSoftmax`] |
+//! | learn with effects that differ from group to group (random effects) | [`GroupedLinear`], [`GroupedGlm`] |
 //! | predict one of many classes, or use another belief than a full covariance | [`OnlineSoftmax::by_class`] |
 //! | hold a model whose kind is known only at run time | [`Model`], made of a [`Kind`] |
+//! | let the first rows say which kind | [`Trial`] |
 //! | choose what is kept of the covariance | [`BeliefKind`] |
 //! | find out whether one pass was enough, and go further | `keep_rows` in [`OnlineSettings`], then `diagnose`, `refine` |
 //! | refine with rows that are kept elsewhere, as in a file | `refine_over` |
@@ -22,6 +26,7 @@
 //! | compare weights | `combination(c)`, `covariance(j, k)` |
 //! | predict many rows | `predict_batch` |
 //! | follow relations that drift at an unknown rate | [`Memory::Learned`]; see [`Memory`] for the others |
+//! | give intervals that hold as often as they say, whatever the data do | [`Certificate`] |
 //! | store a model, send it, go on learning | `serde`; a model read again goes on with the same bits |
 //!
 //! For the same bits the format must give each float back exactly: with `serde_json` turn on its feature `float_roundtrip`,
@@ -75,6 +80,8 @@ mod macros;
 
 mod apart;
 mod belief;
+mod blocks;
+mod certificate;
 mod classes;
 mod coefficient;
 mod design;
@@ -82,6 +89,7 @@ mod draw;
 mod engine;
 pub mod family;
 mod glm;
+mod grouped;
 mod info;
 mod linear;
 mod logistic;
@@ -93,18 +101,22 @@ mod posterior;
 mod predicted;
 mod prediction;
 mod rescale;
+mod robust;
 mod row;
 mod scale;
 mod settings;
 mod softmax;
 mod spread;
 mod target;
+mod trial;
 
 pub use belief::BeliefKind;
+pub use certificate::{Certificate, Share};
 pub use coefficient::Coefficient;
 pub use design::Standardise;
 pub use draw::Draw;
 pub use glm::OnlineGlm;
+pub use grouped::{Component, Components, Effects, GroupEffects, GroupedGlm, GroupedLinear, GroupedSettings};
 pub(crate) use info::is_near;
 pub use info::{Advice, OnlineInfo, Order};
 pub use linear::{NumberPredicted, OnlineLinear};
@@ -115,7 +127,9 @@ pub use one_gaussian::OneGaussian;
 pub use posterior::Posterior;
 pub use predicted::{LabelPredicted, ProbabilityPredicted};
 pub use prediction::Prediction;
+pub use robust::OnlineRobust;
 pub use settings::{Memory, OnlineSettings, PriorScale, Start};
 pub use softmax::OnlineSoftmax;
+pub use trial::Trial;
 pub use vi_core::refine::{RefineInfo, RefineSettings};
 pub use vi_core::{Row, Rows};

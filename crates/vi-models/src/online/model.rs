@@ -7,8 +7,8 @@ use vi_core::batch::{BatchInfo, BatchSettings};
 use super::family::{Counts, LearnedSpread, Probit, SpreadCounts, Trials};
 use super::observation::Size;
 use super::{
-    Coefficient, Draw, Observation, OneGaussian, OnlineGlm, OnlineInfo, OnlineLinear, OnlineLogistic, OnlineSettings,
-    OnlineSoftmax, Prediction, RefineInfo, RefineSettings, Row, Rows,
+    Coefficient, Draw, Observation, OneGaussian, OnlineGlm, OnlineInfo, OnlineLinear, OnlineLogistic, OnlineRobust,
+    OnlineSettings, OnlineSoftmax, Prediction, RefineInfo, RefineSettings, Row, Rows,
 };
 use crate::softmax::SoftmaxRefineSettings;
 use crate::{Marginal, ModelError};
@@ -44,6 +44,21 @@ pub enum Kind {
     },
     /// Counts that vary more than a Poisson's by an amount that is learned, by [`OnlineGlm`].
     LearnedSpread,
+    /// Positive numbers by their logarithm, by [`OnlineLinear::of_logarithm`].
+    LogNumber {
+        /// Shape and rate of the prior of the noise of the logarithm.
+        noise: (f64, f64),
+    },
+    /// Numbers with heavy tails, by [`OnlineRobust`].
+    Robust {
+        /// Centre and spread of the labels where no first rows tell them.
+        unit: (f64, f64),
+    },
+    /// Positive numbers with heavy tails by their logarithm, by [`OnlineRobust::of_logarithm`].
+    LogRobust {
+        /// Centre and spread of the logarithm of the labels where no first rows tell them.
+        unit: (f64, f64),
+    },
 }
 
 impl Kind {
@@ -51,7 +66,7 @@ impl Kind {
     #[must_use]
     pub fn default_settings(self) -> OnlineSettings {
         match self {
-            Self::Number { .. } => OnlineLinear::default_settings(),
+            Self::Number { .. } | Self::LogNumber { .. } => OnlineLinear::default_settings(),
             _ => OnlineSettings::default(),
         }
     }
@@ -79,7 +94,7 @@ impl Kind {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Model {
-    /// Numbers.
+    /// Numbers, or their logarithm.
     Number(OnlineLinear),
     /// Poisson counts.
     Count(OnlineGlm<Counts>),
@@ -95,6 +110,8 @@ pub enum Model {
     Spread(OnlineGlm<SpreadCounts>),
     /// Counts that vary more than a Poisson's by an amount that is learned.
     LearnedSpread(OnlineGlm<LearnedSpread>),
+    /// Numbers with heavy tails, or their logarithm.
+    Robust(OnlineRobust),
 }
 
 /// `$body` with the model as `$own`, whatever its kind; or one body for a model of one predictor and one for that of several; or one
@@ -113,6 +130,7 @@ macro_rules! each {
             Self::Trials($own) => $one,
             Self::Spread($own) => $one,
             Self::LearnedSpread($own) => $one,
+            Self::Robust($own) => $one,
             Self::Classes($softmax) => $classes,
         }
     };
@@ -139,6 +157,11 @@ impl Model {
             Kind::Trials => Self::Trials(OnlineGlm::with_settings(inputs, Trials, settings)?),
             Kind::Spread { size } => Self::Spread(OnlineGlm::with_settings(inputs, SpreadCounts { size }, settings)?),
             Kind::LearnedSpread => Self::LearnedSpread(OnlineGlm::with_settings(inputs, LearnedSpread, settings)?),
+            Kind::LogNumber { noise: (shape, rate) } => {
+                Self::Number(OnlineLinear::of_logarithm(inputs, settings, shape, rate)?)
+            }
+            Kind::Robust { unit } => Self::Robust(OnlineRobust::with_settings(inputs, settings, unit)?),
+            Kind::LogRobust { unit } => Self::Robust(OnlineRobust::of_logarithm(inputs, settings, unit)?),
         })
     }
 
@@ -154,6 +177,7 @@ impl Model {
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self {
+            Self::Number(model) if model.is_of_logarithm() => Kind::LogNumber { noise: model.noise_prior() },
             Self::Number(model) => Kind::Number { noise: model.noise_prior() },
             Self::Count(_) => Kind::Count,
             Self::Two(_) => Kind::Two,
@@ -162,6 +186,8 @@ impl Model {
             Self::Trials(_) => Kind::Trials,
             Self::Spread(model) => Kind::Spread { size: model.family().size },
             Self::LearnedSpread(_) => Kind::LearnedSpread,
+            Self::Robust(model) if model.is_of_logarithm() => Kind::LogRobust { unit: model.unit() },
+            Self::Robust(model) => Kind::Robust { unit: model.unit() },
         }
     }
 
@@ -177,6 +203,7 @@ impl Model {
             Self::Trials(_) => "Trials",
             Self::Spread(_) => "Spread",
             Self::LearnedSpread(_) => "LearnedSpread",
+            Self::Robust(_) => "Robust",
         }
     }
 
@@ -190,6 +217,20 @@ impl Model {
     #[must_use]
     pub fn settings(&self) -> &OnlineSettings {
         each!(self, model => model.settings())
+    }
+
+    /// The unit of the prior scales on the scale of the linear predictor: of numbers the standard deviation of the noise, `√(rate/shape)`;
+    /// of those with heavy tails the spread of the first labels; 1 of all others.
+    #[must_use]
+    pub fn prior_unit(&self) -> f64 {
+        match self {
+            Self::Number(model) => {
+                let (shape, rate) = model.noise();
+                (rate / shape).sqrt()
+            }
+            Self::Robust(model) => model.spread(),
+            _ => 1.0,
+        }
     }
 
     /// Learns from one row.
@@ -214,7 +255,7 @@ impl Model {
     /// Those of the model; `Setting` for trials or an exposure that the kind has not; [`ModelError::Unsupported`] for an offset of
     /// several classes.
     pub fn predict(&self, row: Row<'_>, at: Observation) -> Result<Prediction, ModelError> {
-        if let Self::Number(_) | Self::Two(_) | Self::Classes(_) = self {
+        if let Self::Number(_) | Self::Robust(_) | Self::Two(_) | Self::Classes(_) = self {
             at.size(Size::None)?;
         }
         Ok(match self {
@@ -229,6 +270,7 @@ impl Model {
             Self::Trials(model) => Prediction::Trials(model.predict(row, at)?),
             Self::Spread(model) => Prediction::Spread(model.predict(row, at)?),
             Self::LearnedSpread(model) => Prediction::Spread(model.predict(row, at)?),
+            Self::Robust(model) => Prediction::Number(model.predict_at(row, at.offset)?),
         })
     }
 
@@ -251,6 +293,7 @@ impl Model {
             Self::Trials(model) => model.predict_and_update(row, observed)?.map(Prediction::Trials),
             Self::Spread(model) => model.predict_and_update(row, observed)?.map(Prediction::Spread),
             Self::LearnedSpread(model) => model.predict_and_update(row, observed)?.map(Prediction::Spread),
+            Self::Robust(model) => model.predict_and_update(row, observed)?.map(Prediction::Number),
             Self::Classes(_) => {
                 let predicted = self.predict(row, observed);
                 self.update(row, observed)?;
@@ -301,6 +344,26 @@ impl Model {
     pub fn covariance(&self, j: usize, k: usize) -> Result<f64, ModelError> {
         each!(self, model => model.covariance(j, k), _model => {
             Err(ModelError::Unsupported { what: "one covariance of the weights of several classes" })
+        })
+    }
+
+    /// Fits the first rows together, while they are still being gathered ([`OnlineInfo::warming_up`]): those since the last fit were
+    /// learned one by one, so that answers depend on their order. For the end of a file, of a copy that answers: rows that come after it
+    /// find another start than without it. Cost: that of one fit; afterwards nothing.
+    ///
+    /// # Errors
+    /// [`ModelError::Unsupported`] for a model that answers from a mixture; those of a fit, which leave the model unchanged.
+    pub fn catch_up(&mut self) -> Result<(), ModelError> {
+        each!(self, model => model.catch_up())
+    }
+
+    /// The posterior of `Σ c_j·w_j`, a combination of the weights in the units of the inputs.
+    ///
+    /// # Errors
+    /// Those of the model; [`ModelError::Unsupported`] for several classes.
+    pub fn combination(&self, c: Row<'_>) -> Result<Marginal, ModelError> {
+        each!(self, model => model.combination(c), _model => {
+            Err(ModelError::Unsupported { what: "one combination of the weights of several classes" })
         })
     }
 
@@ -368,7 +431,7 @@ impl Model {
                 }
             };
         }
-        merged!(Number, Count, Two, Classes, Probit, Trials, Spread, LearnedSpread)
+        merged!(Number, Count, Two, Classes, Probit, Trials, Spread, LearnedSpread, Robust)
     }
 
     /// What the model has learned, as one Gaussian.
@@ -384,8 +447,9 @@ impl Model {
             Self::Probit(model) => model.gaussian(),
             Self::Trials(model) => model.gaussian(),
             Self::Spread(model) => model.gaussian(),
-            Self::Classes(_) | Self::LearnedSpread(_) => {
-                Err(ModelError::Unsupported { what: "one Gaussian of several classes or of a spread that is learned" })
+            Self::Classes(_) | Self::LearnedSpread(_) | Self::Robust(_) => {
+                let what = "one Gaussian of several classes, or of a spread or tails that are learned";
+                Err(ModelError::Unsupported { what })
             }
         }
     }

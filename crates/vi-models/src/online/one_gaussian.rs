@@ -72,6 +72,9 @@ impl<F: Family> Engine<F> {
     pub(super) fn gaussian(&self) -> Result<OneGaussian, ModelError> {
         check_settings(&self.settings)?;
         self.check_learns()?;
+        if self.design.target.log {
+            return Err(ModelError::Unsupported { what: "one Gaussian of a model of the logarithm" });
+        }
         let belief = self.best().belief.to_dense()?;
         Ok(OneGaussian { belief, evidence: self.evidence(), observations: self.observations, runs: self.runs })
     }

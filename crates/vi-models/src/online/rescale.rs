@@ -19,6 +19,9 @@ use vi_linalg::faer::{Mat, Par};
 use super::apart::Apart;
 use super::belief::AnyBelief;
 
+/// Ratios of precisions that have one logarithm together: each is within 10³⁰ of 1, since scales are within 10¹¹ of each other.
+const FACTORS: usize = 8;
+
 /// Which weights have the learned prior scale, and the shape `D` of their prior precision `D/s²`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct ScaledWeights {
@@ -67,14 +70,21 @@ impl ScaledWeights {
 }
 
 /// Mean and covariance of `D^½w`, `w` being the weights that have the learned scale.
-struct Whitened {
-    mean: Vec<f64>,
-    covariance: Mat<f64>,
+pub(super) struct Whitened {
+    pub(super) mean: Vec<f64>,
+    pub(super) covariance: Mat<f64>,
+}
+
+/// The eigenvectors of a covariance, the variances along them, and the mean in them.
+pub(super) struct Directions {
+    pub(super) vectors: Mat<f64>,
+    pub(super) variances: Vec<f64>,
+    pub(super) along: Vec<f64>,
 }
 
 impl Whitened {
     /// The moments of each part of a belief; `None` for a belief that keeps no full covariance.
-    fn parts(belief: &AnyBelief, weights: ScaledWeights) -> Result<Option<Vec<Self>>, Error> {
+    pub(super) fn parts(belief: &AnyBelief, weights: ScaledWeights) -> Result<Option<Vec<Self>>, Error> {
         match belief {
             AnyBelief::Apart(belief) => {
                 let one = ScaledWeights { predictors: 1, ..weights };
@@ -106,6 +116,26 @@ impl Whitened {
             covariance = covariance.transpose().to_owned();
         }
         Ok(Some(Self { mean, covariance }))
+    }
+
+    /// The weights at these positions, the others integrated out.
+    pub(super) fn marginal(&self, positions: &[usize]) -> Self {
+        let d = positions.len();
+        Self {
+            mean: positions.iter().map(|&j| self.mean[j]).collect(),
+            covariance: Mat::from_fn(d, d, |i, j| self.covariance[(positions[i], positions[j])]),
+        }
+    }
+
+    /// # Errors
+    /// `NonFinite` for a variance that is not positive, and those of the eigenvalue iteration.
+    pub(super) fn directions(&self) -> Result<Directions, Error> {
+        let (variances, vectors) = vi_linalg::eigen::eigen(self.covariance.as_ref(), Par::Seq).map_err(Error::from)?;
+        if let Some(index) = variances.iter().position(|variance| variance.is_nan() || *variance <= 0.0) {
+            return Err(Error::NonFinite { argument: "variances of the weights", index, value: variances[index] });
+        }
+        let along = |j: usize| self.mean.iter().zip(vectors.col(j).iter()).map(|(mean, vector)| mean * vector).sum();
+        Ok(Directions { along: (0..self.mean.len()).map(along).collect(), variances, vectors })
     }
 }
 
@@ -167,17 +197,15 @@ impl Spectrum {
     /// `NotPositiveDefinite`, and those of the eigenvalue iteration.
     pub(super) fn of(belief: &AnyBelief, weights: ScaledWeights, scale: f64) -> Result<Option<Self>, Error> {
         let Some(parts) = Whitened::parts(belief, weights)? else { return Ok(None) };
-        let mut all = Self { scale, precisions: Vec::new(), squares: Vec::new() };
-        for Whitened { mean, covariance } in &parts {
-            let (variances, vectors) = vi_linalg::eigen::eigen(covariance.as_ref(), Par::Seq).map_err(Error::from)?;
-            if let Some(index) = variances.iter().position(|variance| variance.is_nan() || *variance <= 0.0) {
-                return Err(Error::NonFinite { argument: "variances of the weights", index, value: variances[index] });
-            }
-            let along = |j: usize| mean.iter().zip(vectors.col(j).iter()).map(|(mean, vector)| mean * vector).sum();
-            all.squares.extend((0..mean.len()).map(|j| f64::powi(along(j), 2)));
-            all.precisions.extend(variances.iter().map(|variance| variance.recip()));
-        }
-        Ok(Some(all))
+        let directions = parts.iter().map(Whitened::directions).collect::<Result<Vec<_>, _>>()?;
+        Ok(Some(Self::of_directions(&directions, scale)))
+    }
+
+    /// The spectrum of independent parts with the prior scale `scale`.
+    pub(super) fn of_directions(parts: &[Directions], scale: f64) -> Self {
+        let precisions = parts.iter().flat_map(|part| &part.variances).map(|variance| variance.recip()).collect();
+        let squares = parts.iter().flat_map(|part| &part.along).map(|along| along * along).collect();
+        Self { scale, precisions, squares }
     }
 
     /// By how much the answers of models at `nodes`, scales with their shares, differ from those of one at the scale `centre`, on the rows
@@ -217,11 +245,15 @@ impl Spectrum {
         let delta = least - (self.scale * self.scale).recip();
         let stretch = (to / self.scale).ln();
         let mut change = ScaleChange { log_det: -stretch * self.precisions.len() as f64, quadratic: 0.0 };
-        for (gamma, square) in self.precisions.iter().zip(&self.squares) {
-            // A precision is never below the new prior's, except by rounding.
-            let next = (gamma + delta).max(least);
-            change.log_det += 0.5 * (gamma / next).ln();
-            change.quadratic += square * gamma * (delta / next);
+        for (precisions, squares) in self.precisions.chunks(FACTORS).zip(self.squares.chunks(FACTORS)) {
+            let mut ratio = 1.0;
+            for (gamma, square) in precisions.iter().zip(squares) {
+                // A precision is never below the new prior's, except by rounding.
+                let left = gamma / (gamma + delta).max(least);
+                ratio *= left;
+                change.quadratic += square * delta * left;
+            }
+            change.log_det += 0.5 * ratio.ln();
         }
         change
     }
@@ -238,11 +270,36 @@ pub(super) fn rescaled(
     from: f64,
     to: f64,
 ) -> Result<Option<(AnyBelief, ScaleChange)>, Error> {
+    changed(belief, weights, from, &|_| to, &|_| 1.0)
+}
+
+/// The belief as it would be if column `j` had the prior scale `from·factors[j]`, in units of that many, in which the prior scale is `from`
+/// again; and what that changes in the log evidence. Cost about `2d³` flops; `None` for a belief that keeps no full covariance.
+///
+/// # Errors
+/// `NotPositiveDefinite`.
+pub(super) fn stretched(
+    belief: &AnyBelief,
+    weights: ScaledWeights,
+    from: f64,
+    factors: &[f64],
+) -> Result<Option<(AnyBelief, ScaleChange)>, Error> {
+    changed(belief, weights, from, &|j| from * factors[j], &|j| factors[j])
+}
+
+/// The belief with the prior scale `to(j)` for column `j`, whose weight is then counted in units of `unit(j)`.
+fn changed(
+    belief: &AnyBelief,
+    weights: ScaledWeights,
+    from: f64,
+    to: &dyn Fn(usize) -> f64,
+    unit: &dyn Fn(usize) -> f64,
+) -> Result<Option<(AnyBelief, ScaleChange)>, Error> {
     if let AnyBelief::Apart(belief) = belief {
         let one = ScaledWeights { predictors: 1, ..weights };
         let (mut parts, mut all) = (Vec::with_capacity(belief.parts.len()), ScaleChange::default());
         for part in &belief.parts {
-            let Some((part, change)) = rescaled(part, one, from, to)? else { return Ok(None) };
+            let Some((part, change)) = changed(part, one, from, to, unit)? else { return Ok(None) };
             parts.push(part);
             all.log_det += change.log_det;
             all.quadratic += change.quadratic;
@@ -250,19 +307,28 @@ pub(super) fn rescaled(
         return Ok(Some((AnyBelief::Apart(Box::new(Apart::of(parts))), all)));
     }
     let Some(dense) = belief.full()? else { return Ok(None) };
-    let delta = (to * to).recip() - (from * from).recip();
+    let column = |i: usize| i % weights.columns;
+    let unit = |i: usize| if column(i) < weights.scaled { unit(column(i)) } else { 1.0 };
+    let delta = |i: usize| (to(column(i)) * to(column(i))).recip() - (from * from).recip();
     let before = dense.cholesky()?;
     let mut precision = before.inverse();
     let mut mean = dense.mean().to_vec();
     before.solve_vec_in_place(&mut mean)?;
     for ([i, j], shape) in weights.shape() {
-        precision[(i, j)] += delta * shape;
+        precision[(i, j)] += delta(i) * shape;
+    }
+    for j in 0..mean.len() {
+        mean[j] *= unit(j);
+        (j..mean.len()).for_each(|i| precision[(i, j)] *= unit(i) * unit(j));
     }
     let after = Cholesky::new(precision.as_ref())?;
     after.solve_vec_in_place(&mut mean)?;
-    let quadratic = delta * weights.shape().map(|([i, j], shape)| mean[i] * shape * dense.mean()[j]).sum::<f64>();
-    // The log determinants are those of P and of Λ′.
-    let log_det = -0.5 * (before.log_det() + after.log_det()) - weights.positions().count() as f64 * (to / from).ln();
+    let quadratic =
+        weights.shape().map(|([i, j], shape)| unit(i) * mean[i] * (delta(i) * shape) * dense.mean()[j]).sum::<f64>();
+    // The log determinants are those of P and of Λ′, in units of the weights as they were.
+    let widened = |i: usize| (to(column(i)) / from).ln() - unit(i).ln();
+    let widened = weights.positions().map(widened).sum::<f64>();
+    let log_det = -0.5 * (before.log_det() + after.log_det()) - widened;
     let belief = match belief {
         AnyBelief::SquareRoot(_) => {
             AnyBelief::SquareRoot(SquareRootGaussian::from_precision(&mean, precision.as_ref())?)

@@ -39,6 +39,11 @@ impl ScalePrior {
         -0.5 * z * z - self.spread.ln() - HALF_LN_2PI
     }
 
+    /// The first two derivatives of the log density.
+    pub(super) fn slope_and_bend(&self, u: f64) -> [f64; 2] {
+        [-self.standardised(u) / self.spread, -(self.spread * self.spread).recip()]
+    }
+
     fn standardised(&self, u: f64) -> f64 {
         (u - self.centre.ln()) / self.spread
     }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use vi_core::Error;
 
 use super::belief::BeliefKind;
+use super::blocks;
 use super::design::Standardise;
 use crate::{ModelError, check};
 
@@ -114,12 +115,21 @@ pub struct OnlineSettings {
     pub belief: BeliefKind,
     /// Prior standard deviation of the weights of the (standardised) inputs.
     pub prior_scale: PriorScale,
+    /// The sizes of groups of consecutive inputs, each with a prior scale of its own: the overall one times a factor that the evidence chooses
+    /// anew, over its whole range, whenever the overall scale moves. Empty for one group of all inputs; otherwise the sizes sum to their number.
+    /// It takes a full covariance and [`PriorScale::Learned`]; other models keep all factors at 1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocks: Vec<usize>,
     /// Whether the model adds a constant column.
     pub intercept: bool,
     /// Prior standard deviation of the intercept, positive.
     pub intercept_scale: f64,
     /// How inputs are brought to a common scale.
     pub standardise: Standardise,
+    /// How many of the last inputs are used as they are where the first rows give the others their scales: features that share a prior
+    /// scale among them, such as those of `vi-terms`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub as_they_are: usize,
     /// What is forgotten between rows.
     pub memory: Memory,
     /// Whether rows and labels are kept, so that the model can be refined and diagnosed; this takes the memory of the data. It
@@ -141,6 +151,11 @@ fn yes() -> bool {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
 fn is_yes(kept: &bool) -> bool {
     *kept
 }
@@ -150,9 +165,11 @@ impl Default for OnlineSettings {
         Self {
             belief: BeliefKind::default(),
             prior_scale: PriorScale::default(),
+            blocks: Vec::new(),
             intercept: true,
             intercept_scale: 5.0,
             standardise: Standardise::default(),
+            as_they_are: 0,
             memory: Memory::Everything,
             keep_rows: false,
             keep_sample: true,
@@ -175,6 +192,7 @@ impl OnlineSettings {
             return Err(ModelError::Unsupported { what });
         }
         self.check_names(inputs)?;
+        blocks::check(&self.blocks, inputs)?;
         Ok(self.check_numbers(inputs)?)
     }
 
@@ -203,6 +221,10 @@ impl OnlineSettings {
         check_scale("intercept_scale", self.intercept_scale)?;
         if let Memory::Fading(lambda) = self.memory {
             check::probability("memory", lambda)?;
+        }
+        if self.as_they_are > inputs {
+            let requirement = "at most the number of inputs";
+            return Err(Error::Setting { name: "as_they_are", value: self.as_they_are as f64, requirement });
         }
         self.standardise.check(inputs)
     }

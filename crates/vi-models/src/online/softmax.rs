@@ -192,7 +192,7 @@ impl OnlineSoftmax {
             return Err(Error::Index { argument: "inputs", index: j, len: design.inputs }.into());
         }
         let mut x = vec![0.0; design.columns()];
-        x[j] = design.scales.get(j).map_or(1.0, |scale| scale.recip());
+        x[j] = design.scaled(j, 1.0);
         self.along(class, &x)
     }
 

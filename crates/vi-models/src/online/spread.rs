@@ -28,14 +28,14 @@ const FARTHEST: f64 = 16.0;
 
 /// `(node, weight)` of the Gauss-Hermite rule for `N(0, 1)`: for `u`, for a row's predictor, and for the sizes that predictions
 /// average over.
-const FIVE: [(f64, f64); 5] = [
+pub(super) const FIVE: [(f64, f64); 5] = [
     (-2.856_970_013_872_806, 0.011_257_411_327_720_69),
     (-1.355_626_179_974_266, 0.222_075_922_005_612_6),
     (0.0, 8.0 / 15.0),
     (1.355_626_179_974_266, 0.222_075_922_005_612_6),
     (2.856_970_013_872_806, 0.011_257_411_327_720_69),
 ];
-const THREE: [(f64, f64); 3] =
+pub(super) const THREE: [(f64, f64); 3] =
     [(-1.732_050_807_568_877_2, 1.0 / 6.0), (0.0, 2.0 / 3.0), (1.732_050_807_568_877_2, 1.0 / 6.0)];
 
 /// How many values of `u` the first rows are evaluated at, over its whole range and then about the best.

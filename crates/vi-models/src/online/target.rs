@@ -1,4 +1,4 @@
-//! Labels converted to a common scale, and back.
+//! Labels converted to a common scale, their logarithm first where they are positive and skewed, and back.
 
 use serde::{Deserialize, Serialize};
 use vi_core::Error;
@@ -6,11 +6,19 @@ use vi_core::Error;
 use super::observation::Observation;
 use crate::units::unit;
 
-/// The scale of labels: `(y − centre)/scale` for families that take labels in any unit; 0 and 1 for the others.
+/// The scale of labels: `(y − centre)/scale`, or `(log y − centre)/scale`, for families that take labels in any unit; 0 and 1 for the others.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub(super) struct Target {
+pub struct Target {
     pub(super) centre: f64,
     pub(super) scale: f64,
+    /// Whether labels are learned by their logarithm.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(super) log: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+pub(super) fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// The largest label, less its centre, and offset in the caller's units, where the scale is not 1: sums of their squares are floats.
@@ -18,18 +26,65 @@ const LARGEST: f64 = 1e151;
 
 impl Default for Target {
     fn default() -> Self {
-        Self { centre: 0.0, scale: 1.0 }
+        Self { centre: 0.0, scale: 1.0, log: false }
     }
 }
 
+/// How many deviations of a Gaussian lie between its quartiles.
+const BETWEEN: f64 = 1.349;
+
 impl Target {
-    /// The scale from the mean (if `centred`) and the root mean square of what is left of `y − offset`; rows of weight 0 do not
+    /// Labels as they are, or their logarithm.
+    pub(super) fn plain(log: bool) -> Self {
+        Self { log, ..Self::default() }
+    }
+
+    /// Label without offset, its logarithm where that is learned.
+    fn inner(&self, label: f64) -> f64 {
+        if self.log { label.ln() } else { label }
+    }
+
+    /// This target with median and distance of the quartiles (over that of a unit Gaussian) of what is left of the labels, so that labels far
+    /// out move neither; as [`of_mean`](Self::of_mean) where half of the labels are the same.
+    ///
+    /// # Errors
+    /// `Overflow` as `of_mean`.
+    pub(super) fn of_quartiles<'a>(
+        self,
+        observed: impl Iterator<Item = &'a Observation> + Clone,
+        centred: bool,
+    ) -> Result<Self, Error> {
+        let counted = observed.clone().filter(|o| o.weight > 0.0);
+        let mut labels: Vec<f64> = counted.map(|o| self.inner(o.label) - o.offset).collect();
+        labels.sort_by(f64::total_cmp);
+        let Some(last) = labels.len().checked_sub(1) else { return Ok(self) };
+        // Between the two neighbours of a quarter of the way.
+        let at = |quarters: usize| {
+            let (low, high) = (labels[quarters * last / 4], labels[(quarters * last).div_ceil(4)]);
+            low + (high - low) * ((quarters * last % 4) as f64 / 4.0)
+        };
+        let (low, high) = (at(1), at(3));
+        let centre = if centred { at(2) } else { 0.0 };
+        let spread = if centred { (high - low) / BETWEEN } else { low.abs().max(high.abs()) };
+        let varies = spread > labels.len() as f64 * f64::EPSILON * low.abs().max(high.abs());
+        if varies && (spread * spread).is_normal() {
+            Ok(Self { centre, scale: spread, ..self })
+        } else {
+            self.of_mean(observed, centred)
+        }
+    }
+
+    /// This target with the scale from the mean (if `centred`) and the root mean square of what is left of `y − offset`; rows of weight 0 do not
     /// count.
     ///
     /// # Errors
     /// `Overflow` if their variance is not finite.
-    pub(super) fn of<'a>(observed: impl Iterator<Item = &'a Observation>, centred: bool) -> Result<Self, Error> {
-        let labels: Vec<f64> = observed.filter(|o| o.weight > 0.0).map(|o| o.label - o.offset).collect();
+    pub(super) fn of_mean<'a>(
+        self,
+        observed: impl Iterator<Item = &'a Observation>,
+        centred: bool,
+    ) -> Result<Self, Error> {
+        let labels: Vec<f64> = observed.filter(|o| o.weight > 0.0).map(|o| self.inner(o.label) - o.offset).collect();
         let n = labels.len().max(1) as f64;
         let largest = labels.iter().fold(0.0_f64, |largest, y| largest.max(y.abs()));
         if largest.is_infinite() {
@@ -45,7 +100,7 @@ impl Target {
         if varies && !square.is_normal() {
             return Err(Error::Overflow { quantity: "the variance of the labels", value: square });
         }
-        Ok(Self { centre: centre * unit, scale: if square.is_normal() { scale } else { 1.0 } })
+        Ok(Self { centre: centre * unit, scale: if square.is_normal() { scale } else { 1.0 }, ..self })
     }
 
     /// Checks a stored scale.
@@ -63,7 +118,7 @@ impl Target {
     /// `Overflow`.
     pub(super) fn apply(&self, observed: &Observation) -> Result<Observation, Error> {
         let mut scaled = *observed;
-        let away = observed.label - self.centre;
+        let away = self.inner(observed.label) - self.centre;
         if self.scale != 1.0 && away.abs().max(observed.offset.abs()) > LARGEST {
             return Err(Error::Overflow { quantity: "the square of a label or an offset", value: f64::INFINITY });
         }
@@ -75,8 +130,22 @@ impl Target {
         }
     }
 
-    /// By how much the log density of the scaled label exceeds that of the label itself: `weight·log scale`.
+    /// By how much the log density of the scaled label exceeds that of the label itself: `weight·log scale`, and `weight·log y` more where the
+    /// logarithm is learned.
     pub(super) fn log_jacobian(&self, observed: &Observation) -> f64 {
-        observed.weight * self.scale.ln()
+        let of_log = if self.log { observed.label.ln() } else { 0.0 };
+        observed.weight * (self.scale.ln() + of_log)
+    }
+
+    /// Checks that the label has a logarithm, where that is learned.
+    ///
+    /// # Errors
+    /// `Label`.
+    pub(super) fn check_label(&self, label: f64) -> Result<(), Error> {
+        if !self.log || label > 0.0 {
+            Ok(())
+        } else {
+            Err(Error::Label { label, family: "logarithm of a number (positive numbers)" })
+        }
     }
 }

@@ -6,6 +6,7 @@ mod common;
 mod coverage;
 mod edges;
 mod expectations;
+mod looks;
 mod oracle;
 mod propagation;
 mod softmax;

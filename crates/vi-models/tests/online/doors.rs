@@ -61,12 +61,34 @@ fn impossible_settings_are_refused() {
         OnlineSettings { keep_rows: true, memory: Memory::Fading(0.9), ..ok.clone() },
         OnlineSettings { memory: Memory::Fading(1.0), ..ok.clone() },
         OnlineSettings { standardise: Standardise::FirstRows { rows: 1, centre: true }, ..ok.clone() },
+        OnlineSettings { as_they_are: 3, ..ok.clone() },
         OnlineSettings { standardise: Standardise::Fixed { centres: vec![0.0], scales: vec![1.0, 1.0] }, ..ok.clone() },
         OnlineSettings { standardise: Standardise::Fixed { centres: vec![0.0; 2], scales: vec![1.0, 0.0] }, ..ok },
     ];
     for settings in bad {
         assert!(OnlineLogistic::with_settings(2, settings.clone()).is_err(), "{settings:?}");
     }
+}
+
+/// The first input has its scale from the rows, whatever the unit; the last two are in the caller's.
+#[test]
+fn inputs_are_used_as_they_are() {
+    let (rows, labels) = stream(200, 6);
+    let fitted = |units: [f64; 3], as_they_are: usize| {
+        let settings = OnlineSettings { as_they_are, ..OnlineSettings::default() };
+        let mut model = OnlineLogistic::with_settings(3, settings).unwrap();
+        for (row, label) in rows.chunks(3).zip(&labels) {
+            model.update(&[row[0] * units[0], row[1] / 30.0 * units[1], 1e3 * row[2] * units[2]], *label).unwrap();
+        }
+        let read: OnlineLogistic = serde_json::from_str(&bits(&model)).unwrap();
+        assert_eq!(bits(&read), bits(&model));
+        model.predict(&[0.5 * units[0], 3.0 * units[1], 0.2 * units[2]]).unwrap().probability
+    };
+    let plain = fitted([1.0; 3], 2);
+    // Powers of two change no digit of a standardised input.
+    assert_eq!(fitted([4.0, 1.0, 1.0], 2), plain);
+    assert_ne!(fitted([1.0, 4.0, 1.0], 2), plain);
+    assert_eq!(fitted([4.0; 3], 0), fitted([1.0; 3], 0));
 }
 
 #[test]

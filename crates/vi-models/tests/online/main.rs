@@ -4,7 +4,9 @@
 
 mod any_kind;
 mod batches;
+mod blocks;
 mod by_class;
+mod certified;
 mod doors;
 mod drift;
 mod exact;
@@ -14,9 +16,11 @@ mod learning;
 mod narrow;
 mod order;
 mod passes;
+mod robust;
 mod scales;
 mod spread;
 mod stored;
+mod trial;
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -55,3 +59,5 @@ pub(crate) fn numbers(n: usize, seed: u64) -> (Vec<f64>, Vec<f64>) {
     let labels = rows.chunks(2).map(|x| 5.0 + x[0] - 2.0 * x[1] + noise(&mut rng)).collect();
     (rows, labels)
 }
+
+include!("../../../../tests/src/slow.rs");

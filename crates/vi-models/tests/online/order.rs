@@ -2,6 +2,7 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use vi_core::refine::RefineSettings;
 use vi_models::online::family::Counts;
 use vi_models::online::{
     Advice, Memory, OnlineGlm, OnlineInfo, OnlineLinear, OnlineLogistic, OnlineSettings, OnlineSoftmax, Standardise,
@@ -61,6 +62,22 @@ fn counts_and_classes_are_noticed_too() {
             assert_eq!(info.order.unwrap().matters(), !random, "{:?}", info.order);
         }
     }
+}
+
+#[test]
+fn a_refined_model_no_longer_depends_on_the_order() {
+    let (rows, labels) = sorted(700, |_, label| label);
+    let mut model =
+        OnlineLogistic::with_settings(3, OnlineSettings { keep_rows: true, ..OnlineSettings::default() }).unwrap();
+    model.update_batch(&rows, &labels).unwrap();
+    assert!(model.info().order.unwrap().matters());
+    model.refine(&RefineSettings::default()).unwrap();
+    let order = model.info().order.unwrap();
+    assert!(order.is_in_runs() && order.refined && !order.matters(), "{order:?}");
+    assert!(order.to_string().contains("does not depend on them"), "{order}");
+    // Rows that come later are learned in their order again.
+    model.update(&rows[..3], labels[0]).unwrap();
+    assert!(!model.info().order.unwrap().refined);
 }
 
 /// The ones are rare: both of a block of them and of ones at random one neighbour is a one more often than not by chance alone.

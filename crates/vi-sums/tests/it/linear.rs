@@ -233,3 +233,52 @@ fn draws_have_the_posterior_s_mean_and_deviation() {
         assert!((square.sqrt() / weight.deviation - 1.0).abs() < 5.0 / 8000.0_f64.sqrt(), "{j}");
     }
 }
+
+/// The effect of a coefficient is that of the regression on what other inputs leave of its column (Frisch, Waugh and Lovell), computed from the rows.
+#[test]
+fn an_effect_is_that_of_the_rows() {
+    let n = 40;
+    let row = |t: u32| [f64::from(t % 2), f64::from(t * t % 11), 1e3 + f64::from(t % 7)];
+    let label = |t: u32| 2.0 * row(t)[0] - 0.5 * row(t)[1] + 0.1 * row(t)[2] + f64::from(7 * t % 13);
+    let (mut whole, mut parts) =
+        (LinearSums::new(3).unwrap(), [LinearSums::new(3).unwrap(), LinearSums::new(3).unwrap()]);
+    for t in 0..n {
+        whole.update(&row(t), label(t)).unwrap();
+        parts[usize::from(t > 13)].update(&row(t), label(t)).unwrap();
+    }
+    // What Gram and Schmidt leave of each column after the constant and the other inputs: twice, for the digits.
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let input = |j: usize| (0..n).map(|t| row(t)[j]).collect::<Vec<f64>>();
+    let mut left = [vec![1.0; n as usize], input(1), input(2), input(0), (0..n).map(label).collect()];
+    for j in 1..5 {
+        for k in (0..j.min(3)).chain(0..j.min(3)) {
+            let (before, after) = left.split_at_mut(j);
+            let share = dot(&after[0], &before[k]) / dot(&before[k], &before[k]);
+            after[0].iter_mut().zip(&before[k]).for_each(|(own, before)| *own -= share * before);
+        }
+    }
+    let [.., treated, label] = &left;
+    let estimate = dot(treated, label) / dot(treated, treated);
+    let squares = dot(label, label) - estimate * dot(treated, label);
+    let expected = vi_models::linear::Effect::new(estimate, dot(treated, treated).recip(), squares, f64::from(n) - 4.0);
+    let expected = expected.unwrap().interval(0.95, 0.3).unwrap().unwrap();
+    let [mut merged, other] = parts;
+    merged.merge(&other).unwrap();
+    for sums in [&whole, &merged] {
+        let found = sums.effect(&[1.0, 0.0, 0.0]).unwrap();
+        let interval = found.interval(0.95, 0.3).unwrap().unwrap();
+        // Columns of condition some 10, sums of 40 rows; squared in the scatter.
+        let tolerance = 40.0 * 100.0 * 8.0 * f64::EPSILON;
+        assert!((found.estimate() - estimate).abs() < tolerance * estimate.abs().max(1.0));
+        assert!(
+            (interval.lower - expected.lower).abs() < tolerance * 10.0
+                && (interval.upper - expected.upper).abs() < tolerance * 10.0
+        );
+    }
+    let mut few = LinearSums::new(3).unwrap();
+    few.update(&row(1), 1.0).unwrap();
+    for (sums, contrast) in [(&few, [1.0, 0.0, 0.0]), (&whole, [0.0; 3]), (&whole, [f64::NAN, 0.0, 0.0])] {
+        assert!(sums.effect(&contrast).is_err());
+    }
+    assert!(whole.effect(&[1.0]).is_err());
+}

@@ -302,6 +302,7 @@ const TYPES: [(&str, Option<f64>); MODELS.len()] = [
     ("OnlineSoftmax::joint", Some(3.0)),
     ("OnlineGlm<LearnedSpread>", Some(1.5)),
     ("OnlineSoftmax::by_class", Some(3.0)),
+    ("OnlineRobust", None),
 ];
 
 fn front_door(entries: &mut Entries) {

@@ -84,7 +84,7 @@ impl<F: ScalarFamily> Engine<F> {
         let (mut positions, mut values) = (Vec::new(), Vec::new());
         c.for_each(|j, value| {
             positions.push(j);
-            values.push(value / self.design.scales.get(j).copied().unwrap_or(1.0));
+            values.push(self.design.scaled(j, value));
         });
         check::results("coefficient in the model's units", values.iter().copied())?;
         let seen = self.seen_along(Row::Sparse { positions: &positions, values: &values }, 0.0)?;
@@ -112,7 +112,7 @@ impl<F: ScalarFamily> Engine<F> {
     /// The posterior of `offset + intercept + xᵀw`, in the caller's units.
     pub(in crate::online) fn predictor(&self, row: Row<'_>, offset: f64) -> Result<Marginal, ModelError> {
         check_offset(offset)?;
-        let Target { centre, scale } = self.design.target;
+        let Target { centre, scale, .. } = self.design.target;
         let (origin, seen) = (offset + centre, self.project(row, 0.0)?);
         if let Some(value) = seen.iter().map(|(_, seen)| origin + scale * seen.mean).find(|mean| !mean.is_finite()) {
             return Err(Error::Overflow { quantity: "the linear predictor, offset included", value }.into());

@@ -33,7 +33,7 @@ impl<F: ScalarFamily> Engine<F> {
         let written: Vec<_> = rows.into_iter().zip(&mut spaces).enumerate().map(write).collect::<Result<_, _>>()?;
         let member = self.draw_member(rng);
         let spread = self.family.draw_spread(&member.state, rng)?;
-        let Target { centre, scale } = self.design.target;
+        let Target { centre, scale, .. } = self.design.target;
         let mut drawn = member.draw_scores(&written, spread, rng)?;
         for score in &mut drawn {
             *score = centre + scale * *score;

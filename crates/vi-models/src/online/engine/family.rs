@@ -17,6 +17,7 @@ use crate::online::belief::{AnyBelief, AnyStep, BeliefKind};
 use crate::online::posterior::RowDensities;
 use crate::online::rescale::ScaledWeights;
 use crate::online::scale::ScalePrior;
+use crate::online::target::Target;
 use crate::online::{Observation, OnlineSettings};
 use crate::softmax::PreparedSoftmax;
 
@@ -79,6 +80,23 @@ pub(crate) trait Family: Stateful + Clone + Debug + PartialEq + Serialize + Dese
     /// Whether labels are numbers in some unit, which the first rows may standardise.
     fn standardises_labels(&self) -> bool {
         false
+    }
+
+    /// How labels are converted before rows have told their scale.
+    fn target(&self) -> Target {
+        Target::default()
+    }
+
+    /// How labels are converted, by the first rows.
+    ///
+    /// # Errors
+    /// `Overflow`.
+    fn target_of<'a>(
+        &self,
+        observed: impl Iterator<Item = &'a Observation> + Clone,
+        centred: bool,
+    ) -> Result<Target, Error> {
+        self.target().of_mean(observed, centred)
     }
 
     /// The number of weights for so many columns; `None` where it overflows.

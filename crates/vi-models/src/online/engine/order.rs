@@ -389,6 +389,7 @@ impl<F: Family> Engine<F> {
             variance += share * share * spread / m * (1.0 - m / n).max(0.0);
             sampled += stratum.taken.len();
         }
-        Some(Order { runs: seen.runs.excess(), gained, error: variance.sqrt(), sampled })
+        let refined = self.refined > 0 && self.refined == self.observations;
+        Some(Order { runs: seen.runs.excess(), gained, error: variance.sqrt(), sampled, refined })
     }
 }

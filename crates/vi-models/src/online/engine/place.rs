@@ -27,8 +27,14 @@ const ROWS_BETWEEN: u64 = 32;
 /// Members nearer than this in `log s` have nearly the same sites.
 const NEAR: f64 = 0.7;
 
-/// Members this far apart in `log s` may stand on two hills of the evidence: no cubic goes between them.
+/// Members this far apart in `log s` may stand on two hills of the evidence: a cubic between them can miss one.
 const APART: f64 = 1.5;
+
+/// From the narrowest scale that was fitted to the next, in `log s`, where the evidence still rises.
+const STEP: f64 = 1.0;
+
+/// The curvature of the log evidence as a share of that with sites held, at least.
+const WEAKER: f64 = 0.2;
 
 /// A scale within this distance of a fitted one, in `log s`, is taken from that one.
 pub(in crate::online) const CLOSE: f64 = 0.15;
@@ -141,8 +147,10 @@ pub(super) fn bank<F: Family>(
 /// A member that changes its prior and keeps its sites knows the whole curve. The sites of a linear model are the same under every
 /// prior: between two members their curves are mixed in proportion of `log s`. The sites of other models change with the prior:
 /// between two members that stand near each other a cubic goes through both values and slopes, and next to the first and last a
-/// parabola goes on. At wider scales the curve of the member below with its sites fixed counts too: it is too low far away, so that a
-/// second hill of the evidence is seen wherever it is. At narrower scales such a curve would be too high, since a site says little about weights far below those that it was taken at.
+/// parabola goes on. Between members far apart both are guesses: the higher one tells where to fit, the lower one where to move. At wider scales
+/// the curve of the member below with its sites fixed counts too: it is too low far away, so that a second hill of the evidence is seen
+/// wherever it is. At narrower scales such a curve would be too high, since a site says little about weights far below those that it was
+/// taken at; the parabola there has its curvature, which ends the rise too early rather than too late, so that the scale comes down in steps.
 struct Curve<'a, F: Family> {
     family: &'a F,
     members: &'a [Member<F::State>],
@@ -152,7 +160,12 @@ struct Curve<'a, F: Family> {
     fixed: Vec<Option<Spectrum>>,
     /// Value and slope at each member; empty for models whose sites are the same under every prior.
     points: Vec<Point>,
+    /// Whether members are fitted where the curve is high, so that it may be too high where it is not known.
+    is_verified: bool,
 }
+
+/// The curves with fixed sites that are known of members of one design, of which no two stand at one scale.
+pub(super) type Spectra = Vec<(f64, Spectrum)>;
 
 /// Value and slope of the log evidence at `u = log s`, and the curvature there with the sites held fixed.
 #[derive(Debug, Clone, Copy)]
@@ -164,18 +177,28 @@ struct Point {
 }
 
 impl<'a, F: Family> Curve<'a, F> {
-    /// The curve of `members`, by rising scale. Returns `None` if a belief keeps no covariance.
-    fn new(family: &'a F, members: &'a [Member<F::State>], weights: ScaledWeights) -> Result<Option<Self>, Error> {
+    /// The curve of `members`, by rising scale; what is computed of them is added to `known`. Returns `None` if a belief keeps no covariance.
+    fn new(
+        family: &'a F,
+        members: &'a [Member<F::State>],
+        weights: ScaledWeights,
+        known: &mut Spectra,
+    ) -> Result<Option<Self>, Error> {
         let exact = family.rescales_exactly();
         let mut fixed = Vec::with_capacity(members.len());
         for (k, member) in members.iter().enumerate() {
             let next = members.get(k + 1).map(|next| distance(next.prior_scale, member.prior_scale));
             let asked = exact || next.is_none_or(|next| next >= APART);
-            let spectrum = if asked { Spectrum::of(&member.belief, weights, member.prior_scale)? } else { None };
-            if asked && spectrum.is_none() {
-                return Ok(None);
+            if !asked {
+                fixed.push(None);
+                continue;
             }
-            fixed.push(spectrum);
+            let scale = member.prior_scale;
+            if !known.iter().any(|(at, _)| *at == scale) {
+                let Some(spectrum) = Spectrum::of(&member.belief, weights, scale)? else { return Ok(None) };
+                known.push((scale, spectrum));
+            }
+            fixed.extend(known.iter().find(|(at, _)| *at == scale).map(|(_, spectrum)| Some(spectrum.clone())));
         }
         let mut points = Vec::new();
         for member in if exact { &[] } else { members } {
@@ -183,14 +206,16 @@ impl<'a, F: Family> Curve<'a, F> {
             let Some(Slope { first: slope, second }) = slope else { return Ok(None) };
             points.push(Point { u: member.prior_scale.ln(), value: member.evidence, slope, bend: second.min(0.0) });
         }
-        Ok(Some(Self { family, members, weights, fixed, points }))
+        Ok(Some(Self { family, members, weights, fixed, points, is_verified: false }))
     }
 
     fn at(&self, scale: f64) -> f64 {
         let u = scale.ln();
         let above = self.members.partition_point(|member| member.prior_scale < scale);
-        if above > 0 && above < self.points.len() && self.points[above].u - self.points[above - 1].u < APART {
-            return between(self.points[above - 1], self.points[above], u);
+        let gap = (above > 0 && above < self.points.len()).then(|| [self.points[above - 1], self.points[above]]);
+        let cubic = gap.map_or(f64::INFINITY, |[low, high]| between(low, high, u));
+        if gap.is_some_and(|[low, high]| high.u - low.u < APART) {
+            return cubic;
         }
         if self.points.is_empty() {
             let last = self.members.len() - 1;
@@ -202,14 +227,15 @@ impl<'a, F: Family> Curve<'a, F> {
             let part = (u - low) / (high - low);
             return (1.0 - part) * by(above - 1) + part * by(above);
         }
-        let wider = |k: usize| {
-            let (fixed, end) = (self.fixed_at(k, scale)?, self.points[k]);
-            let before = k.checked_sub(1).map(|before| &self.points[before]);
-            Some(if u - end.u < APART { fixed.max(beyond(end, before, u)) } else { fixed })
-        };
-        let narrower = self.points.get(above).map(|end| beyond(*end, self.points.get(above + 1), u));
-        let wider = above.checked_sub(1).and_then(wider);
-        wider.into_iter().chain(narrower).fold(f64::NEG_INFINITY, f64::max)
+        let narrower = self.points.get(above).map_or(f64::NEG_INFINITY, |end| beyond(*end, None, u));
+        let Some(below) = above.checked_sub(1) else { return narrower };
+        let (end, fixed) = (self.points[below], self.fixed_at(below, scale).unwrap_or(f64::NEG_INFINITY));
+        if gap.is_some() && self.is_verified {
+            return fixed.max(cubic);
+        }
+        let before = below.checked_sub(1).map(|before| &self.points[before]);
+        let wider = if u - end.u < APART { fixed.max(beyond(end, before, u)) } else { fixed };
+        wider.max(narrower).min(cubic)
     }
 
     /// The curve of member `k` with its sites fixed, where it was asked for.
@@ -218,15 +244,18 @@ impl<'a, F: Family> Curve<'a, F> {
         Some(member.evidence + self.family.rescale(&member.state, change.log_det, change.quadratic).0)
     }
 
-    /// The member that would stand at `scale`.
+    /// [`member_at`] a scale.
     fn member(&self, scale: f64) -> Result<Member<F::State>, Error> {
-        let near = &self.members[self.nearest(scale)];
-        let (belief, change) =
-            rescaled(&near.belief, self.weights, near.prior_scale, scale)?.ok_or_else(no_covariance)?;
-        let (gained, state) = self.family.rescale(&near.state, change.log_det, change.quadratic);
-        let (evidence, log_mass) = (near.evidence + gained, near.log_mass);
-        let around = Around::default();
-        Ok(Member { prior_scale: scale, around, lambda: near.lambda, belief, state, evidence, log_mass })
+        member_at(self.family, self.members, self.weights, scale)
+    }
+
+    /// Members at scales with these shares.
+    fn placed(&self, nodes: Vec<(f64, f64)>) -> Result<Vec<Member<F::State>>, Error> {
+        let member = |(scale, share): (f64, f64)| {
+            let evidence = self.at(scale);
+            Ok(Member { evidence, log_mass: share.ln() - evidence, ..self.member(scale)? })
+        };
+        nodes.into_iter().map(member).collect()
     }
 
     /// One member for the nodes of the scale's posterior, where on the rows that were learned its plain answers are those of the nodes
@@ -248,11 +277,26 @@ impl<'a, F: Family> Curve<'a, F> {
         let around = Around { nodes, scaled: self.weights.scaled };
         Ok(Some(Member { around, log_mass: -member.evidence, ..member }))
     }
+}
 
-    fn nearest(&self, scale: f64) -> usize {
-        let from = |k: &usize| distance(self.members[*k].prior_scale, scale);
-        (0..self.members.len()).min_by(|a, b| from(a).total_cmp(&from(b))).unwrap_or(0)
-    }
+/// The member that would stand at `scale`, from the nearest of `members` by a change of prior.
+fn member_at<F: Family>(
+    family: &F,
+    members: &[Member<F::State>],
+    weights: ScaledWeights,
+    scale: f64,
+) -> Result<Member<F::State>, Error> {
+    let near = &members[nearest(members, scale)];
+    let (belief, change) = rescaled(&near.belief, weights, near.prior_scale, scale)?.ok_or_else(no_covariance)?;
+    let (gained, state) = family.rescale(&near.state, change.log_det, change.quadratic);
+    let (evidence, log_mass) = (near.evidence + gained, near.log_mass);
+    let around = Around::default();
+    Ok(Member { prior_scale: scale, around, lambda: near.lambda, belief, state, evidence, log_mass })
+}
+
+fn nearest<S>(members: &[Member<S>], scale: f64) -> usize {
+    let from = |k: &usize| distance(members[*k].prior_scale, scale);
+    (0..members.len()).min_by(|a, b| from(a).total_cmp(&from(b))).unwrap_or(0)
 }
 
 /// How far two scales are apart, in `log s`.
@@ -288,13 +332,14 @@ type Placed<S> = (Vec<Member<S>>, f64);
 
 /// Members at the nodes of the scale's posterior, each from the nearest of `members` by a change of prior, and the log evidence
 /// with the scale averaged over. Returns `None` if beliefs keep no covariance. Cost: some `2d³` flops for each new member, and `9d³` for each of
-/// `members` where the whole curve is known.
+/// `members` where the whole curve is known, unless `known` has it.
 pub(super) fn placed<F: Family>(
     family: &F,
     members: &[Member<F::State>],
     design: &Design,
+    known: &mut Spectra,
 ) -> Result<Option<Placed<F::State>>, Error> {
-    placed_or_one(family, members, design, false)
+    placed_or_one(family, members, design, false, known)
 }
 
 /// [`placed`], or the one member that is enough, if asked for.
@@ -303,50 +348,76 @@ fn placed_or_one<F: Family>(
     members: &[Member<F::State>],
     design: &Design,
     one: bool,
+    known: &mut Spectra,
 ) -> Result<Option<Placed<F::State>>, Error> {
     let weights = family.scaled_weights(design.columns(), design.inputs);
-    let Some(curve) = Curve::new(family, members, weights)? else { return Ok(None) };
+    let Some(curve) = Curve::new(family, members, weights, known)? else { return Ok(None) };
     let Scales { nodes, log_evidence } = nodes(&family.scale_prior(), |scale| curve.at(scale))?;
     if one && let Some(member) = curve.one(&nodes)? {
         return Ok(Some((vec![member], log_evidence)));
     }
-    let mut placed = Vec::with_capacity(nodes.len());
-    for (scale, weight) in nodes {
-        let member = curve.member(scale)?;
-        placed.push(Member { log_mass: weight.ln() - member.evidence, ..member });
-    }
-    Ok(Some((placed, log_evidence)))
+    Ok(Some((curve.placed(nodes)?, log_evidence)))
 }
 
 /// Adds members where the posterior of the scale is, each made by `fit` from one that was moved there, until every scale with a share of
-/// the answers has one `close` to it, and later near it. `fit` returns `None` for a scale to be left out.
+/// the answers has one `close` to it, and later near it. `fit` returns `None` for a scale to be left out. What is computed of the members is
+/// added to `known`.
 pub(super) fn fitted_where_likely<F: Family, E>(
     family: &F,
     design: &Design,
     mut members: Vec<Member<F::State>>,
     close: f64,
+    known: &mut Spectra,
     mut fit: impl FnMut(&Member<F::State>) -> Result<Option<Member<F::State>>, E>,
 ) -> Result<Vec<Member<F::State>>, E> {
+    let weights = family.scaled_weights(design.columns(), design.inputs);
+    while let Some(narrower) = narrower(family, design, &members, close)
+        && let Some(fitted) = fit(&narrower)?
+    {
+        members.insert(0, fitted);
+    }
     // Between members that are fitted the curve is known well; later rounds look where there is none near.
     for within in [close, NEAR, NEAR, NEAR, NEAR, NEAR] {
-        let Ok(Some((placed, _))) = placed(family, &members, design) else { break };
-        let known = members.len();
-        let ends = [0, known - 1].map(|k| members[k].prior_scale);
-        for member in placed {
+        let Ok(Some(curve)) = Curve::new(family, &members, weights, known) else { break };
+        let curve = Curve { is_verified: true, ..curve };
+        let Ok(found) = nodes(&family.scale_prior(), |scale| curve.at(scale)) else { break };
+        let ends = [0, members.len() - 1].map(|k| members[k].prior_scale);
+        let mut more = Vec::new();
+        for (scale, share) in found.nodes {
             // Beyond those that are fitted the curve is a guess.
-            let outside = member.prior_scale < ends[0] || member.prior_scale > ends[1];
+            let outside = scale < ends[0] || scale > ends[1];
             let within = if outside { close } else { within };
-            let near = |fitted: &Member<_>| distance(fitted.prior_scale, member.prior_scale) < within;
-            if member.log_weight() > NEGLIGIBLE.ln() && !members.iter().any(near) {
-                members.extend(fit(&member)?);
+            let near = |fitted: &Member<_>| distance(fitted.prior_scale, scale) < within;
+            if share > NEGLIGIBLE && !members.iter().chain(&more).any(near) {
+                let Ok(member) = curve.member(scale) else { break };
+                more.extend(fit(&member)?);
             }
         }
-        if members.len() == known {
+        if more.is_empty() {
             break;
         }
+        members.extend(more);
         members.sort_by(|a, b| a.prior_scale.total_cmp(&b.prior_scale));
     }
     Ok(members)
+}
+
+/// A member at the next narrower scale, where the evidence may rise by more than a fitted scale tells: where its slope is down, and with a
+/// fraction of its curvature, which is that of sites held and too large, the top would not be `close`.
+fn narrower<F: Family>(
+    family: &F,
+    design: &Design,
+    members: &[Member<F::State>],
+    close: f64,
+) -> Option<Member<F::State>> {
+    let (prior, weights) = (family.scale_prior(), family.scaled_weights(design.columns(), design.inputs));
+    let from = members.first().filter(|from| from.prior_scale > prior.lowest)?;
+    let Slope { first, second } = Slope::of(&from.belief, weights, from.prior_scale).ok()??;
+    let [slope, bend] = prior.slope_and_bend(from.prior_scale.ln());
+    if first + slope >= WEAKER * close * (second.min(0.0) + bend) {
+        return None;
+    }
+    moved(family, members, design, &[from.prior_scale * (-STEP).exp()]).ok()?.pop()
 }
 
 /// By how many nats, at most, a change of prior with the sites held misses the evidence of the next of `fitted`, between those nearest to
@@ -361,15 +432,11 @@ pub(super) fn missed_by_moves<F: Family>(
         return Ok(Some(0.0));
     }
     let weights = family.scaled_weights(design.columns(), design.inputs);
-    let nearest = |scale: f64| {
-        let from = |k: &usize| distance(fitted[*k].prior_scale, scale);
-        (0..fitted.len()).min_by(|a, b| from(a).total_cmp(&from(b))).unwrap_or(0)
-    };
     let likely = |member: &&Member<_>| member.log_weight() > NEGLIGIBLE.ln();
     let (first, last) = (placed.iter().find(likely), placed.iter().rfind(likely));
     let Some((first, last)) = first.zip(last) else { return Ok(Some(0.0)) };
     let mut missed = 0.0_f64;
-    for pair in fitted[nearest(first.prior_scale)..=nearest(last.prior_scale)].windows(2) {
+    for pair in fitted[nearest(fitted, first.prior_scale)..=nearest(fitted, last.prior_scale)].windows(2) {
         for (from, to) in [(&pair[0], &pair[1]), (&pair[1], &pair[0])] {
             let Some((_, change)) = rescaled(&from.belief, weights, from.prior_scale, to.prior_scale)? else {
                 return Ok(None);
@@ -392,11 +459,10 @@ pub(super) fn moved<F: Family>(
     scales: &[f64],
 ) -> Result<Vec<Member<F::State>>, Error> {
     let weights = family.scaled_weights(design.columns(), design.inputs);
-    let Some(curve) = Curve::new(family, members, weights)? else { return Err(no_covariance()) };
-    scales.iter().map(|&scale| curve.member(scale)).collect()
+    scales.iter().map(|&scale| member_at(family, members, weights, scale)).collect()
 }
 
-fn no_covariance() -> Error {
+pub(super) fn no_covariance() -> Error {
     Error::Setting {
         name: "prior scale",
         value: f64::NAN,
@@ -417,13 +483,14 @@ impl<F: Family> Engine<F> {
             return;
         }
         let n = self.observations;
+        self.place_blocks();
         if !self.family.is_joint() {
             thinned(&mut self.members);
             self.next_place = n.saturating_mul(2).max(1);
             return;
         }
         let one = takes_one(&self.settings, &self.family);
-        match placed_or_one(&self.family, &self.members, &self.design, one) {
+        match placed_or_one(&self.family, &self.members, &self.design, one, &mut Spectra::new()) {
             // What forgets has no evidence but that of its predictions.
             Ok(Some((members, evidence))) => {
                 let forgets = self.settings.memory != Memory::Everything;
@@ -433,8 +500,8 @@ impl<F: Family> Engine<F> {
         }
         // Where the members stand on two hills, the rows to come soon choose between them.
         let [low, high] = [0, self.members.len() - 1].map(|k| self.members[k].prior_scale);
-        let wait = if distance(low, high) > APART { 0 } else { ROWS_BETWEEN };
         let weights = self.family.weights(self.design.columns()).unwrap_or(usize::MAX) as u64;
+        let wait = if distance(low, high) > APART { 0 } else { ROWS_BETWEEN };
         let least = if self.members.len() == 1 { n } else { n / 4 };
         self.next_place = n.saturating_add(weights.saturating_mul(wait).clamp(least, n).max(1));
     }

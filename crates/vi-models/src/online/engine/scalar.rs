@@ -29,7 +29,8 @@ use crate::online::belief::AnyBelief;
 use crate::online::observation::Size;
 use crate::online::posterior::{OnePredictor, RowDensities};
 use crate::online::rescale::ScaledWeights;
-use crate::online::{Observation, OnlineSettings, Row};
+use crate::online::target::Target;
+use crate::online::{BeliefKind, Observation, OnlineSettings, Row};
 
 /// A fit of the first rows ends when a step is shorter than this many posterior standard deviations, which is little beside what
 /// those rows leave uncertain.
@@ -41,6 +42,10 @@ pub(in crate::online) const FIT_SWEEP: f64 = 2e-2;
 
 /// The most passes over the first rows; separable rows under a wide prior need the most.
 pub(in crate::online) const FIT_PASSES: usize = 60;
+
+/// The most sweeps between two fits of a state that is learned with the weights, and after the last.
+const SWEEPS_BETWEEN: usize = 3;
+const LAST_SWEEPS: usize = 10;
 
 /// The likelihood of one row.
 pub(super) type RowLikelihood<F> = Weighted<Offset<<F as ScalarFamily>::Likelihood>>;
@@ -62,6 +67,19 @@ pub enum Pass {
     },
 }
 
+/// Many rows of weight 1 that an exact belief has taken: by how much the parts of its evidence have grown.
+#[derive(Debug, Clone, Copy)]
+pub struct Together {
+    /// How many there were.
+    pub(in crate::online) rows: usize,
+    /// `Σ(y − offset)²`.
+    pub(in crate::online) squares: f64,
+    /// `½ log` of the ratio of determinants, covariance after over covariance before.
+    pub(in crate::online) log_det: f64,
+    /// The half of `Σ(y − offset)²` that the weights explain, the prior counted.
+    pub(in crate::online) quadratic: f64,
+}
+
 /// A likelihood of one label given one number.
 pub trait ScalarFamily: Stateful + Clone + Debug + PartialEq + Serialize + DeserializeOwned {
     /// `p(y|t)`.
@@ -76,6 +94,18 @@ pub trait ScalarFamily: Stateful + Clone + Debug + PartialEq + Serialize + Deser
     /// Whether labels are numbers in some unit, which the first rows may standardise.
     const STANDARDISES_LABELS: bool = false;
 
+    /// How labels are converted before rows have told their scale.
+    #[doc(hidden)]
+    fn label_target(&self) -> Target {
+        Target::default()
+    }
+
+    /// How labels are converted, by the first rows.
+    #[doc(hidden)]
+    fn label_target_of(&self, observed: &[&Observation], centred: bool) -> Result<Target, Error> {
+        self.label_target().of_mean(observed.iter().copied(), centred)
+    }
+
     /// A draw of the factor by which deviations of the weights are multiplied: 1, or the standard deviation of the noise where it
     /// is learned.
     #[doc(hidden)]
@@ -87,6 +117,15 @@ pub trait ScalarFamily: Stateful + Clone + Debug + PartialEq + Serialize + Deser
     #[doc(hidden)]
     fn marginal(&self, parts: &[(f64, Projection, &Self::State)]) -> Result<Marginal, ModelError> {
         Ok(Marginal::of_gaussians(&parts.iter().map(|(weight, seen, _)| (*weight, *seen)).collect::<Vec<_>>()))
+    }
+
+    /// Checks that a belief can take the family's rows.
+    ///
+    /// # Errors
+    /// [`ModelError::Unsupported`].
+    #[doc(hidden)]
+    fn check_belief(&self, _belief: BeliefKind) -> Result<(), ModelError> {
+        Ok(())
     }
 
     /// Checks the family's own settings.
@@ -119,6 +158,13 @@ pub trait ScalarFamily: Stateful + Clone + Debug + PartialEq + Serialize + Deser
     /// The error that learning the observation would give.
     fn check_step(&self, _observed: &Observation, _seen: Projection) -> Result<(), Error> {
         Ok(())
+    }
+
+    /// The log probability of many labels and the state after them, for a model that is exact given its state; `None` where it is not, or where
+    /// what the rows tell of the state is lost in rounding.
+    #[doc(hidden)]
+    fn learn_together(&self, _state: &Self::State, _rows: Together) -> Option<(f64, Self::State)> {
+        None
     }
 
     /// Learns the state from a row that was `seen` before its `site` was taken. Returns what this adds to the row's score, in
@@ -174,8 +220,21 @@ pub(super) fn row_likelihoods<F: ScalarFamily>(
 }
 
 impl<F: ScalarFamily> Family for F {
-    fn check(&self, _settings: &OnlineSettings) -> Result<(), ModelError> {
+    fn check(&self, settings: &OnlineSettings) -> Result<(), ModelError> {
+        self.check_belief(settings.belief)?;
         Ok(ScalarFamily::check(self)?)
+    }
+
+    fn target(&self) -> Target {
+        self.label_target()
+    }
+
+    fn target_of<'a>(
+        &self,
+        observed: impl Iterator<Item = &'a Observation> + Clone,
+        centred: bool,
+    ) -> Result<Target, Error> {
+        self.label_target_of(&observed.collect::<Vec<_>>(), centred)
     }
 
     fn standardises_labels(&self) -> bool {
@@ -183,7 +242,8 @@ impl<F: ScalarFamily> Family for F {
     }
 
     fn check_observation(&self, observed: &Observation) -> Result<(), Error> {
-        row_likelihood(self, &self.initial(), observed)?.check_label(observed.label)
+        row_likelihood(self, &self.initial(), observed)?.check_label(observed.label)?;
+        self.label_target().check_label(observed.label)
     }
 
     fn run_label(&self, observed: &Observation) -> RunLabel {
@@ -225,9 +285,15 @@ impl<F: ScalarFamily> Family for F {
         let y: Vec<f64> = observed.iter().map(|observed| observed.label).collect();
         let mut state = self.initial();
         let rounds = if let Pass::ByRows { rounds } = F::PASS { rounds } else { 0 };
-        let settings = RefineSettings { tolerance: FIT_SWEEP, max_sweeps: FIT_PASSES, block: None };
+        // A state that is learned anew is not worth more sweeps.
+        let sweeps = |round: usize| match rounds {
+            0 => FIT_PASSES,
+            _ if round + 1 < rounds => SWEEPS_BETWEEN,
+            _ => LAST_SWEEPS,
+        };
+        let settings = |round: usize| RefineSettings { tolerance: FIT_SWEEP, max_sweeps: sweeps(round), block: None };
         let likelihoods = row_likelihoods(self, &state, observed)?;
-        let (mut fitted, info) = propagated(prior, x, &y, &likelihoods, &settings)?;
+        let (mut fitted, info) = propagated(prior, x, &y, &likelihoods, &settings(0))?;
         let mut log_evidence = info.bound();
         for round in 1..=rounds {
             let seen = seen_along_rows(&fitted.belief, x)?;
@@ -238,6 +304,7 @@ impl<F: ScalarFamily> Family for F {
             } else {
                 let likelihoods = row_likelihoods(self, &state, observed)?;
                 let rows = PerRow(&likelihoods);
+                let settings = settings(round);
                 let info = refine::expectation_propagation(prior, &mut fitted, x, &y, &rows, &settings, Par::Seq)?;
                 log_evidence = info.bound();
             }
@@ -277,16 +344,7 @@ impl<F: ScalarFamily> Family for F {
         let seen = belief.project(row, 1.0, &mut step.belief)?;
         step.seen.clear();
         step.seen.push(seen);
-        let by_rule = rule
-            .site(seen.mean, seen.variance, observed.label)
-            .and_then(|site| Ok((site, score(self, state, &rule, observed, seen)?)));
-        let (site, score) = match by_rule {
-            // The row lies where neither the moments nor the density of its label can be computed.
-            Err(error @ (Error::Quadrature { .. } | Error::NonFinite { .. } | Error::ImproperSite { .. })) => {
-                bounded(rule.likelihood(), observed.label, seen).ok_or(error)?
-            }
-            found => found?,
-        };
+        let (site, score) = answered(self, state, &rule, observed, seen)?;
         belief.prepare(row, site, &mut step.belief)?;
         Ok(score + self.learn(state, observed, seen, site)?)
     }
@@ -333,6 +391,42 @@ fn seen_along_rows(belief: &DenseGaussian, x: MatRef<'_, f64>) -> Result<Vec<Pro
             belief.predict(&row)
         })
         .collect()
+}
+
+/// The site of a row that is `seen` so, and its score.
+///
+/// # Errors
+/// As [`score`], and those of the rule.
+fn answered<F: ScalarFamily>(
+    family: &F,
+    state: &F::State,
+    rule: &OnePass<Offset<F::Likelihood>>,
+    observed: &Observation,
+    seen: Projection,
+) -> Result<(Site, f64), Error> {
+    let by_rule = rule
+        .site(seen.mean, seen.variance, observed.label)
+        .and_then(|site| Ok((site, score(family, state, rule, observed, seen)?)));
+    match by_rule {
+        // The row lies where neither the moments nor the density of its label can be computed.
+        Err(error @ (Error::Quadrature { .. } | Error::NonFinite { .. } | Error::ImproperSite { .. })) => {
+            bounded(rule.likelihood(), observed.label, seen).ok_or(error)
+        }
+        found => found,
+    }
+}
+
+/// The site of one pass for a row that is `seen` so, and the row's score in nats.
+///
+/// # Errors
+/// What is wrong with the observation; those of the rule.
+pub(in crate::online) fn site_of<F: ScalarFamily>(
+    family: &F,
+    state: &F::State,
+    observed: &Observation,
+    seen: Projection,
+) -> Result<(Site, f64), Error> {
+    answered(family, state, &OnePass::of::<F>(row_likelihood(family, state, observed)?), observed, seen)
 }
 
 /// `weight·log p(y | earlier rows)`, computed after the rule has been asked for the row's site.

@@ -4,11 +4,12 @@ use vi_core::merge::{Part, Pull};
 use vi_core::{Belief, Error, GaussianBelief};
 
 use super::family::Family;
-use super::place::{moved, normalise, placed};
+use super::place::{Spectra, moved, normalise, placed};
 use super::{Engine, Member};
 use crate::ModelError;
 use crate::online::Memory;
 use crate::online::belief::AnyBelief;
+use crate::online::design::Design;
 
 impl<F: Family> Engine<F> {
     /// Merges the posteriors of shards that started from the same settings.
@@ -17,7 +18,7 @@ impl<F: Family> Engine<F> {
             self.check_merge(other).map_err(|what| ModelError::Unlike { shard: k, what })?;
         }
         let shards: Vec<Vec<Member<F::State>>> =
-            others.iter().map(|other| other.members_at(&self.members)).collect::<Result<_, _>>()?;
+            others.iter().map(|other| other.members_at(&self.members, &self.design)).collect::<Result<_, _>>()?;
         let engines = || std::iter::once(&*self).chain(others.iter().copied());
         let mut members = Vec::with_capacity(self.members.len());
         let mut pulls = Vec::with_capacity(self.members.len());
@@ -85,18 +86,20 @@ impl<F: Family> Engine<F> {
     /// `Overflow` if it is not finite.
     pub(super) fn averaged(&self, members: &mut [Member<F::State>]) -> Result<f64, Error> {
         let total = self.base + normalise(members).unwrap_or(f64::NAN);
-        let found = if self.moves() { placed(&self.family, members, &self.design) } else { Ok(None) };
+        let found =
+            if self.moves() { placed(&self.family, members, &self.design, &mut Spectra::new()) } else { Ok(None) };
         crate::check::result("the log evidence of all rows", found.ok().flatten().map_or(total, |found| found.1))
     }
 
-    /// The model's members as they would be at the prior scales of `targets`.
-    fn members_at(&self, targets: &[Member<F::State>]) -> Result<Vec<Member<F::State>>, Error> {
+    /// The model's members as they would be at the prior scales of `targets` and the relative ones of `design`.
+    fn members_at(&self, targets: &[Member<F::State>], design: &Design) -> Result<Vec<Member<F::State>>, Error> {
+        let members = self.members_like(design)?;
         let same = |(own, target): (&Member<_>, &Member<_>)| own.prior_scale == target.prior_scale;
-        if self.members.len() == targets.len() && self.members.iter().zip(targets).all(same) {
-            return Ok(self.members.clone());
+        if members.len() == targets.len() && members.iter().zip(targets).all(same) {
+            return Ok(members);
         }
         let scales: Vec<f64> = targets.iter().map(|target| target.prior_scale).collect();
-        moved(&self.family, &self.members, &self.design, &scales)
+        moved(&self.family, &members, design, &scales)
     }
 
     fn check_merge(&self, other: &Self) -> Result<(), &'static str> {
@@ -108,7 +111,7 @@ impl<F: Family> Engine<F> {
             Err("family")
         } else if self.settings.standardise.by_rows().is_some() && !(self.fixed && other.fixed) {
             Err("scales, which one of the two is still taking from its first rows")
-        } else if self.design != other.design {
+        } else if !self.design.is_like(&other.design) {
             Err("number of inputs or standardisation (merge needs Standardise::Fixed or Never)")
         } else if self.settings.memory != Memory::Everything {
             Err("what it forgot, which cannot be merged")

@@ -12,14 +12,14 @@ use super::family::Family;
 use super::learn::{age, learn};
 use super::narrow::Around;
 use super::place::{
-    CLOSE, bank, first_scales, fitted_where_likely, kept_as, missed_by_moves, moved, normalise, placed, stays_placed,
-    thinned,
+    CLOSE, Spectra, bank, first_scales, fitted_where_likely, kept_as, missed_by_moves, moved, normalise, placed,
+    stays_placed, thinned,
 };
 use super::scalar::is_score;
 use super::{Engine, Kept, Member};
+use crate::ModelError;
 use crate::online::belief::{AnyBelief, BeliefKind};
 use crate::online::design::{Design, RowSpace};
-use crate::online::target::Target;
 use crate::online::{Memory, Observation, OnlineSettings, PriorScale, Row, Start};
 
 /// The least and the largest number of rows for each weight that are fitted together.
@@ -43,6 +43,10 @@ const CARRIED: f64 = 0.5;
 
 /// The least number of rows that tell which prior scales can be given up.
 const FEWEST_TO_THIN: usize = 200;
+
+/// The least number of rows by which the relative scales of blocks move, and how often they move in one fit.
+const FEWEST_TO_MOVE: usize = 20;
+const MOST_ROUNDS: usize = 4;
 
 /// The number of weights above which a fit costs more than it gains: its passes take `n·d² + d³`.
 const WIDEST: usize = 256;
@@ -125,14 +129,30 @@ impl<F: Family> Engine<F> {
         last
     }
 
-    /// Learns one of the first rows. On an error the model is unchanged.
-    pub(super) fn start_with(&mut self, row: Row<'_>, observed: Observation) -> Result<(), Error> {
+    /// Keeps the first of `pairs` that come before the last one by which all rows are learned anew in one pass, since that leaves nothing of
+    /// what the members did until then. Returns how many these are; the next row is to be learned anew with them.
+    pub(super) fn keep_until_anew(&mut self, pairs: &[(Row<'_>, Observation)]) -> usize {
+        let Some((rows, _)) = self.settings.standardise.by_rows().filter(|_| !self.fits()) else { return 0 };
+        let (before, last, weights) = (self.rows.len(), self.next_end(), self.weights_to_fit());
+        let most = (before + pairs.len()).min(rows).min(self.start_rows());
+        let anew = (before + 2..=most).rev().find(|n| is_due(*n, last, weights));
+        let kept = anew.map_or(0, |n| n - before - 1);
+        for (row, observed) in &pairs[..kept] {
+            self.design.meet(*row);
+            self.rows.push(Kept { row: (*row).into(), observed: *observed });
+            self.observations = self.observations.saturating_add(1);
+        }
+        kept
+    }
+
+    /// Learns one of the first rows, with all of them `anew` if the members have not learned those before. On an error the model is unchanged.
+    pub(super) fn start_with(&mut self, row: Row<'_>, observed: Observation, anew: bool) -> Result<(), Error> {
         let most = most_start_rows(&self.settings, &self.family, self.design.columns());
         let last = self.next_end();
         let before = self.design.meet(row);
         self.rows.push(Kept { row: row.into(), observed });
         let n = self.rows.len();
-        let carried = match self.learn_first(row, &observed, (n, last)) {
+        let carried = match self.learn_first(row, &observed, (n, last), anew) {
             Ok(carried) => carried,
             Err(error) => {
                 self.rows.pop();
@@ -153,6 +173,19 @@ impl<F: Family> Engine<F> {
                 self.rows = Vec::new();
             }
         }
+        Ok(())
+    }
+
+    /// Fits the first rows together, if they are still being gathered: those since the last fit were learned one by one. On an error the
+    /// model is unchanged.
+    pub(in crate::online) fn catch_up(&mut self) -> Result<(), ModelError> {
+        self.check_learns()?;
+        if self.fixed || self.rows.is_empty() {
+            return Ok(());
+        }
+        self.diagnosis = None;
+        let decided = self.decided()?;
+        self.refit(decided)?;
         Ok(())
     }
 
@@ -196,7 +229,13 @@ impl<F: Family> Engine<F> {
 
     /// Learns the `n`-th of `last` first rows, which are kept: by itself, or all of them anew where that is due and changes the
     /// result. Returns whether a change of the prior scale would carry the posterior along, which a fit alone can tell.
-    fn learn_first(&mut self, row: Row<'_>, observed: &Observation, (n, last): (usize, usize)) -> Result<bool, Error> {
+    fn learn_first(
+        &mut self,
+        row: Row<'_>,
+        observed: &Observation,
+        (n, last): (usize, usize),
+        anew: bool,
+    ) -> Result<bool, Error> {
         let weights = self.weights_to_fit();
         let due = if n > self.start_rows() { n == last } else { is_due(n, last, weights) };
         if !due {
@@ -209,14 +248,16 @@ impl<F: Family> Engine<F> {
         }
         let decided = self.decided()?;
         // Where rows are learned one by one, doing so anew would change nothing.
-        let stands = !self.is_fitted(n, weights) && decided.as_ref().is_none_or(|decided| *decided == self.design);
+        let stands =
+            !anew && !self.is_fitted(n, weights) && decided.as_ref().is_none_or(|decided| *decided == self.design);
         if stands && self.learn_one(row, observed, n as u64).is_ok() { Ok(true) } else { self.refit(decided) }
     }
 
-    /// The number of weights; of classes with a belief each more than are fitted often.
+    /// The number of weights; of classes with a belief each, and of blocks that a fit moves, more than are fitted often.
     fn weights_to_fit(&self) -> usize {
         let weights = self.family.weights(self.design.columns()).unwrap_or(usize::MAX);
-        if self.family.is_joint() { weights } else { weights.max(WIDE + 1) }
+        let often = self.family.rescales_exactly() || self.family.is_joint() && !self.has_moving_blocks();
+        if often { weights } else { weights.max(WIDE + 1) }
     }
 
     /// Whether the first rows are fitted together.
@@ -253,22 +294,25 @@ impl<F: Family> Engine<F> {
     fn refit(&mut self, design: Option<Design>) -> Result<bool, Error> {
         // Later scales are near the earlier ones, and so is the Gaussian.
         let anew = design.is_some() && self.rows.len() <= scale_rows(&self.settings);
-        let design = design.unwrap_or_else(|| self.design.clone());
+        let mut design = design.unwrap_or_else(|| self.design.clone());
         let weights = self.family.weights(design.columns()).unwrap_or(usize::MAX);
+        let mut known = Spectra::new();
         let fitted = if self.is_fitted(self.rows.len(), self.weights_to_fit()) {
-            let fitted = self.fitted(&design, anew);
+            let fitted = self.fitted(&mut design, anew, &mut known);
             self.fallbacks.fits += u64::from(fitted.is_err());
             fitted.ok().flatten()
         } else {
             None
         };
-        let mut members = match fitted {
-            Some(members) => members,
+        let mut members = if let Some(members) = fitted {
+            members
+        } else {
             // One pass, where the family has no fit, or none for such rows.
-            None => self.passed(&design)?,
+            known.clear();
+            self.passed(&design)?
         };
         let placed = if self.moves() && weights <= WIDEST {
-            let placed = placed(&self.family, &members, &design);
+            let placed = placed(&self.family, &members, &design, &mut known);
             self.fallbacks.places += u64::from(placed.is_err());
             placed.ok().flatten()
         } else {
@@ -312,12 +356,14 @@ impl<F: Family> Engine<F> {
         let mut design = if self.settings.standardise.leaves(inputs, rows.clone()) {
             Design::plain(inputs, intercept)
         } else {
-            Design::of_rows(inputs, intercept, centre && intercept, rows)?
+            Design::of_rows(inputs, intercept, centre && intercept, rows)?.leaving(self.settings.as_they_are)
         };
         if self.family.standardises_labels() {
-            design.target = Target::of(self.rows.iter().map(|kept| &kept.observed), intercept)?;
+            design.target = self.family.target_of(self.rows.iter().map(|kept| &kept.observed), intercept)?;
         }
-        Ok(design.without_tiny_columns())
+        let mut design = design.without_tiny_columns();
+        design.relative.clone_from(&self.design.relative);
+        Ok(design)
     }
 
     /// The members after one pass from the prior over all kept rows.
@@ -334,29 +380,60 @@ impl<F: Family> Engine<F> {
         Ok(members)
     }
 
-    /// The members as Gaussians of all kept rows together, with their log evidence, by rising scale. Where these show the scale's
-    /// posterior elsewhere, members are added there. Returns `None` if the family has no fit.
-    fn fitted(&self, design: &Design, anew: bool) -> Result<Option<Vec<Member<F::State>>>, Error> {
+    /// The members as Gaussians of all kept rows together, with their log evidence, by rising scale. With blocks, one member is fitted and
+    /// their relative scales move in `design`, in turn; other members are then added where the posterior of the overall scale is.
+    /// Returns `None` if the family has no fit.
+    fn fitted(
+        &self,
+        design: &mut Design,
+        anew: bool,
+        known: &mut Spectra,
+    ) -> Result<Option<Vec<Member<F::State>>>, Error> {
+        let (exact, joint) = (self.family.rescales_exactly(), self.family.is_joint());
+        let moving = self.has_moving_blocks() && self.rows.len() >= FEWEST_TO_MOVE;
+        let one = (moving && joint).then(|| std::slice::from_ref(self.best()));
+        let Some(mut members) = self.refitted(one.unwrap_or(&self.members), design, anew)? else { return Ok(None) };
+        for _ in 0..if moving { MOST_ROUNDS } else { 0 } {
+            let Some(moved) = self.moved_blocks(design, &members)? else { break };
+            (*design, members) = moved;
+            if !exact && let Some(again) = self.refitted(&members, design, false)? {
+                members = again;
+            }
+            if !joint {
+                break;
+            }
+        }
+        if self.moves() && !exact {
+            let rows = self.rows_to_fit(design)?;
+            // If a scale cannot be fitted, the answers are left to those that could be.
+            let fit = |member: &_| Ok::<_, Error>(self.fit_member(member, design, false, &rows).ok().flatten());
+            members = fitted_where_likely(&self.family, design, members, CLOSE, known, fit)?;
+        }
+        Ok(Some(members))
+    }
+
+    /// Those of `members` that cannot be told from the others, as Gaussians of all kept rows together.
+    fn refitted(
+        &self,
+        members: &[Member<F::State>],
+        design: &Design,
+        anew: bool,
+    ) -> Result<Option<Vec<Member<F::State>>>, Error> {
         let rows = self.rows_to_fit(design)?;
-        let last = self.members.len() - 1;
-        let alike = self.moves() && self.members[last].prior_scale < ALIKE * ALIKE * self.members[0].prior_scale;
+        let last = members.len() - 1;
+        let alike = self.moves() && members[last].prior_scale < ALIKE * ALIKE * members[0].prior_scale;
         let exact = self.family.rescales_exactly();
-        let mut members: Vec<Member<F::State>> = Vec::with_capacity(2 * self.members.len());
-        for (k, member) in self.members.iter().enumerate() {
+        let mut fitted = Vec::with_capacity(2 * members.len());
+        for (k, member) in members.iter().enumerate() {
             // The places of the other members are interpolated, or known from one.
             let told = alike && if exact { k != last / 2 } else { k != 0 && k != last };
             if told {
                 continue;
             }
-            let Some(fitted) = self.fit_member(member, design, anew, &rows)? else { return Ok(None) };
-            members.push(fitted);
+            let Some(member) = self.fit_member(member, design, anew, &rows)? else { return Ok(None) };
+            fitted.push(member);
         }
-        if self.moves() && !exact {
-            // If a scale cannot be fitted, the answers are left to those that could be.
-            let fit = |member: &_| Ok::<_, Error>(self.fit_member(member, design, false, &rows).ok().flatten());
-            members = fitted_where_likely(&self.family, design, members, CLOSE, fit)?;
-        }
-        Ok(Some(members))
+        Ok(Some(fitted))
     }
 
     /// A member as the Gaussian of all `rows`, fitted from its present state, or `anew` from its prior.

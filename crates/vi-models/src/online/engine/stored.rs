@@ -114,6 +114,9 @@ impl<F: Family> Engine<F> {
         if !family.standardises_labels() && design.target != Target::default() {
             return Err(ModelError::Document { what: "scale of the labels, which this family has not" });
         }
+        if family.target().log != design.target.log {
+            return Err(ModelError::Document { what: "logarithm of the labels" });
+        }
         check_rows((&settings, &family), design.columns(), fixed, rows.len(), observations, refined)?;
         let first = first_scales(&settings, &family)?;
         let first: Vec<f64> = first.into_iter().map(|(scale, _)| scale).collect();

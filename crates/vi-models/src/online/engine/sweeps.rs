@@ -7,7 +7,7 @@ use vi_core::{DenseGaussian, Error, GaussianExpectation, MomentMatching, PerRow}
 use vi_linalg::faer::{Mat, MatRef, Par};
 
 use super::family::Family;
-use super::place::{CLOSE, fitted_where_likely, placed};
+use super::place::{CLOSE, Spectra, fitted_where_likely, placed};
 use super::scalar::{RowLikelihood, ScalarFamily, row_likelihoods};
 use super::start::columns_of;
 use super::{Engine, Member};
@@ -68,8 +68,9 @@ impl<F: Family> Engine<F> {
         let mut members = self.members[range].iter().map(&mut refined).collect::<Result<Vec<_>, _>>()?;
         if self.moves() {
             let refined = |member: &_| refined(member).map(Some);
-            members = fitted_where_likely(&self.family, &self.design, members, close, refined)?;
-            let found = placed(&self.family, &members, &self.design).map_err(ModelError::from)?;
+            let mut known = Spectra::new();
+            members = fitted_where_likely(&self.family, &self.design, members, close, &mut known, refined)?;
+            let found = placed(&self.family, &members, &self.design, &mut known).map_err(ModelError::from)?;
             (self.members, self.base) = found.ok_or(ModelError::NotKept)?;
         } else {
             (self.base, self.members) = (self.averaged(&mut members).map_err(ModelError::from)?, members);

@@ -1,0 +1,259 @@
+//! Models of tables with named columns: those of the command `rvi`.
+
+use std::sync::Mutex;
+
+use numpy::PyArrayDyn;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use serde_json::Value;
+use vi_data::records::Record;
+use vi_terms::table::summary::{body, card, head, progressive};
+use vi_terms::table::{
+    self, Columns, Document, Family, Input, Intervals, NOTHING, Options, Source, TargetKind, curves, parse_shape,
+};
+
+use crate::arrow::{Batches, TableRows};
+use crate::fault::{Fault, freely, locked};
+use crate::rows::array;
+
+/// The name of a table in memory among those that a model has learned.
+const NAME: &str = "a table in memory";
+
+/// A model with the columns that feed it, the very document of the command `rvi`.
+#[pyclass(frozen, module = "rvi._rvi")]
+pub(crate) struct Table {
+    state: Mutex<State>,
+}
+
+struct State {
+    /// As it is stored: its first rows perhaps still being gathered.
+    document: Document,
+    /// The same with these fitted together, which answers.
+    answering: Option<Document>,
+}
+
+impl State {
+    fn new(document: Document) -> Result<Self, Fault> {
+        let mut answering = document.model.info().warming_up.then(|| document.clone());
+        if let Some(own) = &mut answering {
+            own.model.catch_up()?;
+        }
+        Ok(Self { document, answering })
+    }
+
+    fn answering(&self) -> &Document {
+        self.answering.as_ref().unwrap_or(&self.document)
+    }
+}
+
+/// The values of a column.
+enum Column {
+    Numbers(Vec<f64>),
+    Texts(Vec<String>),
+}
+
+#[pymethods]
+impl Table {
+    /// Learns a table that exports a C stream of Arrow.
+    #[staticmethod]
+    #[pyo3(signature = (
+        table, target=None, *, shape=None, family="auto", formula=None, ignore=Vec::new(), text=Vec::new(), number=Vec::new(), classes=Vec::new(),
+        levels=100, sniff=2000, forget=NOTHING, prior=Vec::new(), keep_order=false, skip_bad=false
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "the options of the command")]
+    fn fit(
+        py: Python<'_>,
+        table: &Bound<'_, PyAny>,
+        target: Option<String>,
+        shape: Option<&str>,
+        family: &str,
+        formula: Option<String>,
+        ignore: Vec<String>,
+        text: Vec<String>,
+        number: Vec<String>,
+        classes: Vec<String>,
+        levels: u16,
+        sniff: u32,
+        forget: &str,
+        prior: Vec<f64>,
+        keep_order: bool,
+        skip_bad: bool,
+    ) -> PyResult<Self> {
+        let options = Options {
+            target,
+            family: Family::parse(family).map_err(Fault::from)?,
+            formula,
+            shape: shape.map(parse_shape).transpose().map_err(Fault::from)?,
+            ignore,
+            text,
+            number,
+            classes,
+            levels,
+            sniff,
+            forget: forget.to_owned(),
+            prior,
+            ..Options::default()
+        };
+        let batches = Batches::of(table)?;
+        let document = freely(py, || {
+            table::fit(&options, &Input::in_memory(NAME, skip_bad), keep_order, || batches.open(skip_bad))
+        })?;
+        Self::of(py, document)
+    }
+
+    /// Reads the bytes of a file of the command.
+    #[staticmethod]
+    fn of_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
+        let document = freely(py, || Ok(Document::of_bytes(bytes)?))?;
+        Self::of(py, document)
+    }
+
+    /// The text of the file.
+    fn text(&self, py: Python<'_>) -> PyResult<String> {
+        self.look(py, |state| Ok(state.document.text()?))
+    }
+
+    /// Learns the rows of a further table, all or none; how many were skipped.
+    #[pyo3(signature = (table, skip_bad=false))]
+    fn update(&self, py: Python<'_>, table: &Bound<'_, PyAny>, skip_bad: bool) -> PyResult<u64> {
+        let batches = Batches::of(table)?;
+        freely(py, || {
+            let mut state = locked(&self.state)?;
+            let mut next = state.document.clone();
+            let mut rows = batches.open(skip_bad)?;
+            table::update(&mut next, &mut rows, &Input::in_memory(NAME, skip_bad))?;
+            *state = State::new(next)?;
+            Ok(rows.skipped)
+        })
+    }
+
+    /// The columns of `rvi predict`, by name, and how many texts no first row had.
+    fn predict<'py>(
+        &self,
+        py: Python<'py>,
+        table: &Bound<'_, PyAny>,
+        level: f64,
+        certified: bool,
+    ) -> PyResult<(Bound<'py, PyDict>, u64)> {
+        let intervals = if certified { Intervals::Certified } else { Intervals::Own };
+        let batches = Batches::of(table)?;
+        let (names, columns, new) =
+            self.look(py, |state| predicted(state.answering(), &mut batches.open(false)?, (level, intervals)))?;
+        let found = PyDict::new(py);
+        for (name, column) in names.into_iter().zip(columns) {
+            match column {
+                Column::Texts(texts) => found.set_item(name, PyList::new(py, texts)?)?,
+                Column::Numbers(numbers) => {
+                    let n = numbers.len();
+                    found.set_item(name, array(py, numbers, &[n])?)?;
+                }
+            }
+        }
+        Ok((found, new))
+    }
+
+    /// The log density of the target of every row, NaN where it is missing.
+    fn log_density<'py>(&self, py: Python<'py>, table: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
+        let batches = Batches::of(table)?;
+        let found = self.look(py, |state| {
+            let mut rows = batches.open(false)?;
+            let columns: Columns = rows.columns().clone();
+            let (mut answers, mut record) = (state.answering().answers(&columns)?, Record::default());
+            let mut found = Vec::new();
+            while rows.next(&mut record)? {
+                found.push(answers.log_density(&record, rows.row())?.unwrap_or(f64::NAN));
+            }
+            Ok(found)
+        })?;
+        let n = found.len();
+        array(py, found, &[n])
+    }
+
+    /// The scores on rows whose target is known, as JSON.
+    fn evaluate(&self, py: Python<'_>, table: &Bound<'_, PyAny>) -> PyResult<String> {
+        let batches = Batches::of(table)?;
+        self.look(py, |state| {
+            let (scores, _) = state.answering().evaluate(&mut batches.open(false)?)?;
+            Ok(serde_json::to_string(&scores.summary())?)
+        })
+    }
+
+    /// The summary of `rvi inspect`, with this many coefficients.
+    fn summary(&self, py: Python<'_>, top: usize) -> PyResult<String> {
+        self.look(py, |state| {
+            let document = state.answering();
+            Ok(head(document) + &progressive(document, "") + &body(document, top)?)
+        })
+    }
+
+    /// The card of `rvi inspect --json`.
+    fn card(&self, py: Python<'_>) -> PyResult<String> {
+        self.look(py, |state| Ok(card(state.answering())?.to_string()))
+    }
+
+    /// The curves of the inputs, as JSON.
+    fn effects(&self, py: Python<'_>) -> PyResult<String> {
+        self.look(py, |state| Ok(serde_json::to_string(&curves(state.answering())?)?))
+    }
+
+    /// The name of the target, and its classes if it has any.
+    fn target(&self, py: Python<'_>) -> PyResult<(String, Option<Vec<String>>)> {
+        self.look(py, |state| {
+            let target = &state.document.target;
+            let classes = if let TargetKind::Classes(classes) = &target.kind { Some(classes.clone()) } else { None };
+            Ok((target.column.clone(), classes))
+        })
+    }
+
+    /// Warnings about the last table: an order of rows that misleads, rows that the model had learned before.
+    fn warnings(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        self.look(py, |state| {
+            let document = &state.document;
+            let order = document.unreliable();
+            let order = order.map(|why| format!("{why}; a fit of one table with all rows learns them in random order"));
+            let twice = document.passes.last().and_then(|pass| document.learned_before(pass));
+            let twice =
+                twice.map(|_| "the rows of the table are already in the model: they now count twice".to_owned());
+            Ok(order.into_iter().chain(twice).collect())
+        })
+    }
+}
+
+impl Table {
+    fn of(py: Python<'_>, document: Document) -> PyResult<Self> {
+        let state = freely(py, || State::new(document))?;
+        Ok(Self { state: Mutex::new(state) })
+    }
+
+    fn look<T: Send>(&self, py: Python<'_>, look: impl FnOnce(&State) -> Result<T, Fault> + Send) -> PyResult<T> {
+        freely(py, || look(&*locked(&self.state)?))
+    }
+}
+
+/// Names and values of the columns of the predictions, and how many texts no first row had.
+fn predicted(
+    document: &Document,
+    rows: &mut TableRows,
+    (level, intervals): (f64, Intervals),
+) -> Result<(Vec<String>, Vec<Column>, u64), Fault> {
+    document.ready(intervals)?;
+    let columns = rows.columns().clone();
+    let (mut answers, mut record) = (document.answers(&columns)?, Record::default());
+    let names = document.field_names(intervals);
+    let empty = |name: &String| {
+        if ["class", "set"].contains(&name.as_str()) { Column::Texts(Vec::new()) } else { Column::Numbers(Vec::new()) }
+    };
+    let mut found: Vec<Column> = names.iter().map(empty).collect();
+    while rows.next(&mut record)? {
+        let row = rows.row();
+        let predicted = answers.predict(&record, row)?;
+        for (column, value) in found.iter_mut().zip(document.fields(&predicted, (level, intervals), row)?) {
+            match (column, value) {
+                (Column::Texts(texts), Value::String(text)) => texts.push(text),
+                (Column::Texts(texts), _) => texts.push(String::new()),
+                (Column::Numbers(numbers), value) => numbers.push(value.as_f64().unwrap_or(f64::NAN)),
+            }
+        }
+    }
+    Ok((names, found, answers.new_texts()))
+}

@@ -1,0 +1,282 @@
+//! What is believed of Student-t noise: its degrees of freedom and its scale.
+//!
+//! For each of a few degrees of freedom `k` there is a share `w_k` and a Gaussian of the log scale, `u = log s ~ N(m_k, v_k)`. A label `y` at a
+//! predictor `t ~ N(a, ν)`, apart from them, multiplies
+//!
+//! ```text
+//! w_k·N(u; m_k, v_k)   by   p(y | k, u) = ∫ N(t; a, ν)·St_k(y; t, eᵘ) dt,
+//! ```
+//!
+//! and each product becomes `w_k′·N(u; m_k′, v_k′)` with its mass and moments (assumed density filtering), by the rule of Gauss and Hermite.
+//! Of rows whose predictors `t_i ~ N(a_i, ν_i)` were fitted together, the mass is `exp f(u)` with
+//!
+//! ```text
+//! f(u) = Σ_i w_i·E log St_k(y_i; t_i, eᵘ) + log N(u; m, v),   f′ = Σ w_i(E q_i − 1) + …,   q = (k+1)r²/(k·e²ᵘ + r²),
+//! ```
+//!
+//! which is concave in `u`, so that Newton's method finds its peak, where a Gaussian is put. Since the fitted predictors follow the scale, a row
+//! tells less of it by the share `Σν_i/(ν_i+s²)` of the weights, as in a linear model.
+
+use serde::{Deserialize, Serialize};
+use vi_core::special::HALF_LN_2PI;
+use vi_core::{Error, Projection};
+
+use crate::marginal::log_sum_exp;
+use crate::online::spread::{FIVE, THREE};
+use crate::student::blurred::{DOF, TAILS};
+
+/// The number of degrees of freedom that are averaged over.
+const K: usize = DOF.len();
+
+/// The prior of `log s`, for labels of unit spread: most of its mass is between a fortieth of that and ten times as much.
+const BEFORE: LogScale = LogScale { mean: -0.7, variance: 2.25 };
+
+/// The farthest mean of `log s` from 0.
+const FARTHEST: f64 = 30.0;
+
+/// The share of the answers below which degrees of freedom are left out of them, except for labels far out.
+const NEGLIGIBLE: f64 = 1e-3;
+
+/// The least log share: heavy tails can return, and a label far out is never left to a Gaussian alone.
+const LEAST: f64 = -30.0;
+
+/// The variance of `log s` below which its mean stands for it: the error of a log density is some twice that squared.
+const KNOWN: f64 = 0.02;
+
+/// Newton's method ends with a step that is this small beside the deviation of `log s`.
+const SETTLED: f64 = 1e-3;
+const MOST_STEPS: usize = 60;
+
+/// `u = log s ~ N(mean, variance)`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::online) struct LogScale {
+    mean: f64,
+    variance: f64,
+}
+
+impl LogScale {
+    /// The precision, and the precision times the mean.
+    fn natural(self) -> (f64, f64) {
+        (self.variance.recip(), self.mean / self.variance)
+    }
+
+    fn from_natural((precision, product): (f64, f64)) -> Self {
+        let precision = precision.max(BEFORE.variance.recip());
+        Self { mean: (product / precision).clamp(-FARTHEST, FARTHEST), variance: precision.recip() }
+    }
+
+    /// `log ∫ exp(ηu − ½λu²) du` without the constant, of `λ` and `η`.
+    fn log_mass((precision, product): (f64, f64)) -> f64 {
+        0.5 * (product * product / precision - precision.ln())
+    }
+
+    /// `(weight, s)`.
+    fn scales(self, rule: &[(f64, f64)]) -> impl Iterator<Item = (f64, f64)> {
+        let deviation = self.variance.sqrt();
+        rule.iter().map(move |(z, weight)| (*weight, (self.mean + deviation * z).exp()))
+    }
+}
+
+/// The posterior of the noise.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::online) struct Noise {
+    /// The log share of each number of degrees of freedom; their exponentials sum to 1.
+    log_shares: Vec<f64>,
+    scales: Vec<LogScale>,
+}
+
+/// A component of the noise: its share, its scale, and its tail.
+pub(super) type Component = (f64, f64, usize);
+
+impl Noise {
+    /// What is believed before any row.
+    pub(super) fn before() -> Self {
+        Self { log_shares: vec![-(K as f64).ln(); K], scales: vec![BEFORE; K] }
+    }
+
+    pub(super) fn check(&self) -> Result<(), Error> {
+        crate::check::length("degrees of freedom", K, self.log_shares.len())?;
+        crate::check::length("scales of the noise", K, self.scales.len())?;
+        crate::check::values("log shares of the degrees of freedom", &self.log_shares)?;
+        for LogScale { mean, variance } in &self.scales {
+            if mean.is_nan() || mean.abs() > FARTHEST {
+                let requirement = "at most 30 from 0";
+                return Err(Error::Setting { name: "mean of the log scale", value: *mean, requirement });
+            }
+            if variance.is_nan() || *variance <= 0.0 || *variance > BEFORE.variance {
+                let requirement = "positive, and at most the prior's";
+                return Err(Error::Setting { name: "variance of the log scale", value: *variance, requirement });
+            }
+        }
+        Ok(())
+    }
+
+    fn normalise(&mut self) -> f64 {
+        let total = log_sum_exp(self.log_shares.iter().copied());
+        self.log_shares.iter_mut().for_each(|share| *share = (*share - total).max(LEAST));
+        total
+    }
+
+    /// The components that answers average over, the likely ones first, and how many those are; whose shares sum to 1.
+    pub(super) fn components(&self) -> (Vec<Component>, usize) {
+        let counted = |k: &usize| self.log_shares[*k] > f64::ln(NEGLIGIBLE);
+        let total: f64 = (0..K).filter(counted).map(|k| self.log_shares[k].exp()).sum();
+        let of = |k: usize| {
+            let known = self.scales[k].variance < KNOWN || !counted(&k);
+            let rule: &[(f64, f64)] = if known { &[(0.0, 1.0)] } else { &THREE };
+            let share = self.log_shares[k].exp() / total;
+            self.scales[k].scales(rule).map(move |(weight, scale)| (share * weight, scale, k))
+        };
+        let mut components: Vec<Component> = (0..K).filter(counted).flat_map(of).collect();
+        let likely = components.len();
+        components.extend((0..K).filter(|k| !counted(k)).flat_map(of));
+        (components, likely)
+    }
+
+    /// Learns a label that is `r` from a predictor of variance `nu`, whose density counts to the power `weight`.
+    ///
+    /// # Errors
+    /// `Overflow` where no degrees of freedom give the label a density within floats.
+    pub(super) fn learn(&mut self, r: f64, nu: f64, weight: f64) -> Result<(), Error> {
+        let before = self.clone();
+        for k in 0..K {
+            let own = self.scales[k];
+            let rule: &[(f64, f64)] = if own.variance < KNOWN { &THREE } else { &FIVE };
+            let (mut points, deviation) = ([(0.0, 0.0); 5], own.variance.sqrt());
+            let points = &mut points[..rule.len()];
+            for (point, (z, mass)) in points.iter_mut().zip(rule) {
+                let u = own.mean + deviation * z;
+                *point = (mass.ln() + weight * TAILS[k].told(r, nu, u.exp()).log_density, u);
+            }
+            let total = log_sum_exp(points.iter().map(|(log, _)| *log));
+            if !total.is_finite() {
+                self.log_shares[k] = LEAST;
+                continue;
+            }
+            let average =
+                |of: &dyn Fn(f64) -> f64| points.iter().map(|(log, u)| (log - total).exp() * of(*u)).sum::<f64>();
+            let mean = average(&|u| u);
+            let variance = average(&|u| (u - mean) * (u - mean));
+            self.log_shares[k] += total;
+            self.scales[k] = LogScale {
+                mean: mean.clamp(-FARTHEST, FARTHEST),
+                variance: variance.clamp(f64::MIN_POSITIVE, BEFORE.variance),
+            };
+        }
+        if !self.normalise().is_finite() {
+            *self = before;
+            return Err(Error::Overflow { quantity: "squared error of the label", value: r * r });
+        }
+        Ok(())
+    }
+
+    /// What rows of `(r_i, ν_i, w_i)` that were fitted together say of the noise, and the log of the whole mass, in nats; the search begins at
+    /// `self`.
+    pub(super) fn fitted(&self, rows: &[(f64, f64, f64)]) -> (Self, f64) {
+        let mut found = Self::before();
+        let squares: Vec<[(f64, f64); 5]> = rows
+            .iter()
+            .map(|(r, nu, weight)| FIVE.map(|(z, share)| ((r + nu.sqrt() * z).powi(2), weight * share)))
+            .collect();
+        for k in 0..K {
+            let dof = DOF[k];
+            let mut u = self.scales[k].mean;
+            let mut curvature = BEFORE.variance.recip();
+            for _ in 0..MOST_STEPS {
+                let own = (2.0 * u).exp();
+                let (mut slope, mut bend) = (-(u - BEFORE.mean) / BEFORE.variance, BEFORE.variance.recip());
+                for (square, weight) in squares.iter().flatten() {
+                    let (q, rest) = if dof.is_infinite() {
+                        (square / own, 1.0)
+                    } else {
+                        let all = dof * own + square;
+                        ((dof + 1.0) * square / all, dof * own / all)
+                    };
+                    slope += weight * (q - 1.0);
+                    bend += 2.0 * weight * q * rest;
+                }
+                curvature = bend;
+                let step = (slope / bend).clamp(-1.0, 1.0);
+                u = (u + step).clamp(-FARTHEST, FARTHEST);
+                if step.abs() < SETTLED / bend.sqrt() || u.abs() == FARTHEST {
+                    break;
+                }
+            }
+            let own = (2.0 * u).exp();
+            let counted: f64 = rows.iter().map(|(_, _, weight)| weight).sum();
+            let taken: f64 = rows.iter().map(|(_, nu, weight)| weight * nu / (nu + own)).sum();
+            let left = if counted > 0.0 { (1.0 - taken / counted).max(0.1) } else { 1.0 };
+            let told = (curvature - BEFORE.variance.recip()) * left;
+            let variance = (told + BEFORE.variance.recip()).recip();
+            let before = -0.5 * ((u - BEFORE.mean).powi(2) / BEFORE.variance + BEFORE.variance.ln()) - HALF_LN_2PI;
+            let mut peak = before + 0.5 * variance.ln() + HALF_LN_2PI;
+            let scale = u.exp();
+            for (square, weight) in squares.iter().flatten() {
+                peak += weight * TAILS[k].log_density(*square, scale);
+            }
+            found.log_shares[k] += peak;
+            found.scales[k] = LogScale { mean: u, variance };
+        }
+        let total = found.normalise();
+        (found, total)
+    }
+
+    /// `Σ_i w_i·E log p(y_i | t_i)` with the noise averaged over in each row.
+    pub(super) fn expected(&self, rows: &[(f64, f64, f64)]) -> f64 {
+        let (components, likely) = self.components();
+        let components = &components[..likely];
+        let density = |square: f64| {
+            let of = |(share, scale, k): &Component| share.ln() + TAILS[*k].log_density(square, *scale);
+            log_sum_exp(components.iter().map(of))
+        };
+        let row = |(r, nu, weight): &(f64, f64, f64)| {
+            weight * FIVE.iter().map(|(z, share)| share * density((r + nu.sqrt() * z).powi(2))).sum::<f64>()
+        };
+        rows.iter().map(row).sum()
+    }
+
+    /// Shares and scales return towards the prior: what rows have told loses the factor `lambda`.
+    pub(super) fn forget(&mut self, lambda: f64) {
+        let before = Self::before();
+        let faded = |own: f64, before: f64| lambda * own + (1.0 - lambda) * before;
+        for k in 0..K {
+            self.log_shares[k] = faded(self.log_shares[k], before.log_shares[k]);
+            let (own, prior) = (self.scales[k].natural(), before.scales[k].natural());
+            self.scales[k] = LogScale::from_natural((faded(own.0, prior.0), faded(own.1, prior.1)));
+        }
+        self.normalise();
+    }
+
+    /// The prior times what each shard has gained over it, and the log of that product's mass.
+    pub(super) fn merged(states: &[&Self]) -> (f64, Self) {
+        let mut merged = Self::before();
+        for k in 0..K {
+            let (share, before) = (merged.log_shares[k], BEFORE.natural());
+            let mut sum = before;
+            for state in states {
+                let own = state.scales[k].natural();
+                sum = (sum.0 + own.0 - before.0, sum.1 + own.1 - before.1);
+                merged.log_shares[k] +=
+                    state.log_shares[k] - share - (LogScale::log_mass(own) - LogScale::log_mass(before));
+            }
+            merged.log_shares[k] += LogScale::log_mass(sum) - LogScale::log_mass(before);
+            merged.scales[k] = LogScale::from_natural(sum);
+        }
+        let total = merged.normalise();
+        (total, merged)
+    }
+
+    /// Draws of neither weights nor predictors need the noise; a person wants to see it: the expected `1/k`, and the expected `log s`.
+    pub(super) fn told(&self) -> (f64, f64) {
+        let shares = self.log_shares.iter().map(|share| share.exp());
+        let inverse = shares.clone().zip(DOF).map(|(share, dof)| share / dof).sum();
+        (inverse, shares.zip(&self.scales).map(|(share, scale)| share * scale.mean).sum())
+    }
+}
+
+/// The projection that a label is seen at, as the distance of the label and the variance.
+pub(super) fn distance(y: f64, offset: f64, seen: Projection) -> (f64, f64) {
+    (y - offset - seen.mean, seen.variance)
+}

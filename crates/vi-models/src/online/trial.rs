@@ -1,0 +1,217 @@
+//! Which kind of model the first rows prefer.
+//!
+//! Candidates learn the same rows. The first quarter of these only makes them ready, since priors are not as wide in all families; then
+//! each predicts a label before it learns it. The log probabilities are in nats and in the units of the labels, so that families compare:
+//!
+//! ```text
+//! kind_k is chosen before the plain kind₀ if log p(y_m … y_n | y₁ … y_{m−1}, kind_k) − log p(y_m … y_n | y₁ … y_{m−1}, kind₀) > margin
+//! ```
+
+use super::{Kind, Model, Observation, Row, Rows};
+use crate::ModelError;
+
+/// Rows after which a trial ends.
+const MOST_ROWS: u64 = Trial::MOST_ROWS as u64;
+
+/// Rows after which candidates that are far behind are given up; then again at each doubling.
+const FEWEST_ROWS: u64 = 60;
+
+/// Nats behind the best beyond which a candidate is given up before the end.
+const BEHIND: f64 = 15.0;
+
+/// Nats by which another candidate must be better than the plain one.
+const MARGIN: f64 = 1.0;
+
+/// A trial of several kinds of models on the first rows: each learns them, and the log probability that each gave to the labels says
+/// which is to learn all. The first quarter of the rows does not count.
+///
+/// The plain candidate is chosen unless another is better by more than a nat. A candidate that cannot learn a row that another could is
+/// out, and so is one that is 15 nats behind after 60, 120, 240, … rows, which bounds the cost. The trial ends after 1000 rows.
+///
+/// ```
+/// use vi_models::online::{Kind, Model, Observation, Row, Trial};
+/// let new = |kind: Kind| Model::new(kind, 1, kind.default_settings());
+/// let mut trial = Trial::new(new(Kind::Count)?, vec![new(Kind::LearnedSpread)?]);
+/// for t in 0..200 {
+///     let count = [0.0, 9.0, 1.0, 4.0, 0.0][t % 5];
+///     trial.learn(Row::Dense(&[t as f64 % 3.0]), Observation::new(count))?;
+/// }
+/// assert_eq!(trial.chosen(), Kind::LearnedSpread);
+/// assert!(trial.behind()[0].1 > 15.0);
+/// # Ok::<(), vi_models::ModelError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Trial {
+    plain: Candidate,
+    others: Vec<Candidate>,
+    rows: u64,
+}
+
+#[derive(Debug, Clone)]
+struct Candidate {
+    model: Model,
+    /// Numbers of rows, rising from 0, each with the log evidence after these rows.
+    evidence: Vec<(u64, f64)>,
+    /// How many nats it was behind the best when it was given up, if it was; infinite where it could not learn a row.
+    out: Option<f64>,
+}
+
+impl Candidate {
+    fn new(model: Model) -> Self {
+        Self { evidence: vec![(0, model.evidence())], model, out: None }
+    }
+
+    /// The log probability of the labels after the first quarter of the rows.
+    fn gained(&self) -> Option<f64> {
+        let (rows, last) = self.evidence.last()?;
+        let (_, before) = self.evidence.iter().rfind(|(before, _)| *before <= rows / 4)?;
+        Some(last - before).filter(|gained| self.out.is_none() && gained.is_finite())
+    }
+}
+
+impl Trial {
+    /// Rows after which a trial ends.
+    pub const MOST_ROWS: usize = 1000;
+
+    /// A trial of models with nothing learned.
+    #[must_use]
+    pub fn new(plain: Model, others: Vec<Model>) -> Self {
+        Self { plain: Candidate::new(plain), others: others.into_iter().map(Candidate::new).collect(), rows: 0 }
+    }
+
+    fn candidates(&self) -> impl Iterator<Item = &Candidate> {
+        std::iter::once(&self.plain).chain(&self.others)
+    }
+
+    /// Those that are not given up.
+    fn remaining(&mut self) -> impl Iterator<Item = &mut Candidate> {
+        std::iter::once(&mut self.plain).chain(&mut self.others).filter(|own| own.out.is_none())
+    }
+
+    /// Rows learned so far.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Whether further rows change nothing: enough were learned, or one candidate is left.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.rows >= MOST_ROWS || self.candidates().filter(|candidate| candidate.out.is_none()).count() < 2
+    }
+
+    /// Learns a row, unless the trial is over. Costs what the candidates cost.
+    ///
+    /// # Errors
+    /// What the first candidate refuses, where all refuse the row; none has then learned it.
+    pub fn learn(&mut self, row: Row<'_>, observed: Observation) -> Result<(), ModelError> {
+        if self.is_over() {
+            return Ok(());
+        }
+        let (mut refused, mut first, mut learned) = (Vec::new(), None, false);
+        for candidate in self.remaining() {
+            match candidate.model.update(row, observed) {
+                Ok(()) => learned = true,
+                Err(error) => {
+                    first = first.or(Some(error));
+                    refused.push(candidate);
+                }
+            }
+        }
+        match first {
+            Some(error) if !learned => return Err(error),
+            _ => refused.into_iter().for_each(|candidate| candidate.out = Some(f64::INFINITY)),
+        }
+        self.count(1);
+        Ok(())
+    }
+
+    /// [`learn`](Self::learn) for each of many rows (`n × inputs`, row by row), until the trial is over; rows that all refuse are left out. Many at
+    /// a time cost less.
+    pub fn learn_all(&mut self, rows: &[f64], observed: &[Observation]) {
+        let inputs = rows.len() / observed.len().max(1);
+        let mut done = 0;
+        while done < observed.len() && !self.is_over() {
+            // The rows at which the evidence is looked at, now or later.
+            let quarters = (0..8).map(|k| (FEWEST_ROWS / 4) << k);
+            let asked = quarters.chain([observed.len() as u64 / 4, MOST_ROWS / 4, MOST_ROWS]);
+            let next = asked.filter(|rows| *rows > self.rows).map(|rows| rows - self.rows).min().unwrap_or(1);
+            let part = done..observed.len().min(done + usize::try_from(next).unwrap_or(usize::MAX));
+            let values = &rows[part.start * inputs..part.end * inputs];
+            let before = (self.plain.clone(), self.others.clone());
+            let learned = |own: &mut Candidate| own.model.update_batch(Rows::Dense(values), &observed[part.clone()]);
+            if self.remaining().all(|own| learned(own).is_ok()) {
+                self.count(part.len() as u64);
+            } else {
+                (self.plain, self.others) = before;
+                for i in part.clone() {
+                    let _refused = self.learn(Row::Dense(&rows[i * inputs..(i + 1) * inputs]), observed[i]);
+                }
+            }
+            done = part.end;
+        }
+    }
+
+    /// Counts rows that were learned.
+    fn count(&mut self, rows: u64) {
+        self.rows += rows;
+        let rows = self.rows;
+        self.remaining().for_each(|own| own.evidence.push((rows, own.model.evidence())));
+        if self.rows.is_multiple_of(FEWEST_ROWS) && (self.rows / FEWEST_ROWS).is_power_of_two() {
+            self.give_up();
+        }
+    }
+
+    /// Gives up those that are far behind.
+    fn give_up(&mut self) {
+        let best = self.candidates().filter_map(Candidate::gained).fold(f64::NEG_INFINITY, f64::max);
+        for candidate in self.remaining() {
+            let behind = candidate.gained().map_or(f64::INFINITY, |gained| best - gained);
+            candidate.out = (behind > BEHIND).then_some(behind);
+        }
+    }
+
+    /// The kind that the rows prefer.
+    #[must_use]
+    pub fn chosen(&self) -> Kind {
+        self.best().model.kind()
+    }
+
+    fn best(&self) -> &Candidate {
+        let of = |candidate: &Candidate| candidate.gained().unwrap_or(f64::NEG_INFINITY);
+        let start = (&self.plain, of(&self.plain) + MARGIN);
+        let better = |best: (_, f64), other| if of(other) > best.1 { (other, of(other)) } else { best };
+        self.others.iter().fold(start, better).0
+    }
+
+    /// How many nats each kind is behind the chosen one, or was behind the best when it was given up; infinite for one that could not
+    /// learn a row. The plain kind comes first.
+    #[must_use]
+    pub fn behind(&self) -> Vec<(Kind, f64)> {
+        let best = self.best().gained().unwrap_or(f64::NEG_INFINITY);
+        let of = |own: &Candidate| own.out.or(own.gained().map(|gained| best - gained)).unwrap_or(f64::INFINITY);
+        self.candidates().map(|own| (own.model.kind(), of(own))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_rows_at_a_time_are_the_same_trial() {
+        let new = |kind: Kind| Model::new(kind, 2, kind.default_settings()).unwrap();
+        let row = |t: u32| [f64::from(t * 7 % 11), (0.3 * f64::from(t)).sin()];
+        // The logarithm refuses a row in the middle.
+        let label = |t: u32| if t == 70 { -1.0 } else { (0.2 * row(t)[0] + row(t)[1]).exp() + f64::from(t % 3) };
+        let others = vec![new(Kind::LogNumber { noise: (0.5, 0.1) }), new(Kind::Robust { unit: (0.0, 1.0) })];
+        let mut each = Trial::new(new(Kind::Number { noise: (0.5, 0.1) }), others);
+        let mut all = each.clone();
+        let observed: Vec<Observation> = (0..150).map(|t| Observation::new(label(t))).collect();
+        for (t, observed) in (0..).zip(&observed) {
+            each.learn(Row::Dense(&row(t)), *observed).unwrap();
+        }
+        all.learn_all(&(0..150).flat_map(row).collect::<Vec<_>>(), &observed);
+        assert_eq!((each.rows(), each.behind()), (all.rows(), all.behind()));
+    }
+}

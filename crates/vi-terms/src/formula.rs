@@ -1,0 +1,290 @@
+//! Formulas, `late ~ . - id + carrier:origin + log(distance)`: what they say of the inputs, in the words of Wilkinson and Rogers (1973) as R and
+//! Python's formulaic write them.
+//!
+//! | written | means |
+//! | :-- | :-- |
+//! | `a + b`, `a - b` | with, without |
+//! | `.` | every column that is of use |
+//! | `a:b` | products of the inputs of `a` and those of `b` |
+//! | `a*b`, `a/b`, `(a + b)^2` | `a + b + a:b`, `a + a:b`, all products of at most two |
+//! | `0`, `- 1` | no intercept |
+//! | `log(a)`, `I(a^2)`, `C(a)` | a function of a number, a power, a number as a text |
+//! | `s(a)`, `s(a, b)` | a curve beside the line of `a`; a surface beside the curves of `a` and `b` |
+//! | `k(a, b)` | a Gaussian process beside the lines of any number of columns |
+//! | `(1 \| g)` | an effect of each level of `g`, pulled towards the others as far as they are alike |
+//! | `(a \|\| g)` | the same, and an effect on the slope of the number `a` |
+//! | `` `a b` `` | a column of any name |
+
+mod function;
+mod parse;
+mod token;
+
+use std::collections::{BTreeSet, HashSet};
+
+use crate::TermsError;
+
+pub use self::function::Function;
+use self::parse::{Node, parse};
+
+/// A column in a formula, as it is or through a function.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Factor {
+    /// The column.
+    pub column: String,
+    /// The function, if there is one.
+    pub function: Option<Function>,
+}
+
+/// A curve, a surface or a Gaussian process of columns, with the place where it is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Curve {
+    /// Whether it is a Gaussian process.
+    pub kernel: bool,
+    /// Its columns, all different.
+    pub columns: Vec<String>,
+    /// The place of its first character, from 1.
+    pub at: usize,
+}
+
+/// Effects of the levels of a column, with the place where they are written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Group {
+    /// The column, whose values are taken as texts.
+    pub column: String,
+    /// The columns of numbers on whose slopes there are effects too.
+    pub slopes: Vec<String>,
+    /// The place of the first bracket, from 1.
+    pub at: usize,
+}
+
+impl Group {
+    /// The column as a factor.
+    #[must_use]
+    pub fn factor(&self) -> Factor {
+        Factor { column: self.column.clone(), function: Some(Function::Text) }
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        self.column == other.column && self.slopes == other.slopes
+    }
+}
+
+impl Curve {
+    fn is(&self, other: &Self) -> bool {
+        self.kernel == other.kernel && self.columns == other.columns
+    }
+}
+
+/// A product of factors, each once; none is the intercept.
+pub type Product = BTreeSet<Factor>;
+
+/// A parsed formula.
+///
+/// ```
+/// use vi_terms::formula::Formula;
+/// let formula = Formula::parse("y ~ . - id + s(age)")?;
+/// let all = ["id", "age", "dose"].map(str::to_owned);
+/// let expansion = formula.terms(&all)?;
+/// assert_eq!((formula.target.as_deref(), expansion.terms.len(), expansion.curves.len()), (Some("y"), 2, 1));
+/// assert!(Formula::parse("y ~ a +").unwrap_err().to_string().contains("a column is expected at 8"));
+/// # Ok::<(), vi_terms::TermsError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Formula {
+    /// The column on the left, if there is a left.
+    pub target: Option<String>,
+    right: Node,
+}
+
+/// The terms of a formula in the order in which they are written, those of fewer factors first, without the intercept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Expansion {
+    /// Whether there is an intercept.
+    pub intercept: bool,
+    /// The products of columns.
+    pub terms: Vec<Product>,
+    /// Curves, whose lines are among the terms.
+    pub curves: Vec<Curve>,
+    /// Groups, whose columns and lines are among the terms.
+    pub groups: Vec<Group>,
+}
+
+impl Formula {
+    /// Reads a formula.
+    ///
+    /// # Errors
+    /// [`TermsError::Formula`]: the unreadable part and its place.
+    pub fn parse(text: &str) -> Result<Self, TermsError> {
+        let (target, right) = parse(text).map_err(|what| TermsError::Formula { what })?;
+        Ok(Self { target, right })
+    }
+
+    /// Whether there is a group.
+    #[must_use]
+    pub fn has_groups(&self) -> bool {
+        self.right.has_groups()
+    }
+
+    /// The terms, where `.` stands for the `columns` that name no group.
+    ///
+    /// # Errors
+    /// [`TermsError::Formula`]: a power or product that has no meaning.
+    pub fn terms(&self, columns: &[String]) -> Result<Expansion, TermsError> {
+        let expand = |columns: &[String]| expand(&self.right, columns).map_err(|what| TermsError::Formula { what });
+        let mut list = expand(columns)?;
+        if !list.groups.is_empty() {
+            let names_group = |column: &&String| list.groups.iter().any(|group| group.column == **column);
+            list = expand(&columns.iter().filter(|column| !names_group(column)).cloned().collect::<Vec<_>>())?;
+        }
+        if !list.no_intercept {
+            list.add(Product::new());
+        }
+        let intercept = list.has(&Product::new());
+        let mut terms: Vec<Product> = list.terms.into_iter().filter(|term| !term.is_empty()).collect();
+        terms.sort_by_key(Product::len);
+        Ok(Expansion { intercept, terms, curves: list.curves, groups: list.groups })
+    }
+}
+
+/// Different terms in the order of their writing; whether the intercept has been taken away.
+#[derive(Default)]
+struct List {
+    terms: Vec<Product>,
+    known: HashSet<Product>,
+    curves: Vec<Curve>,
+    groups: Vec<Group>,
+    no_intercept: bool,
+}
+
+impl List {
+    fn of(term: Product) -> Self {
+        Self::of_all([term])
+    }
+
+    fn of_all(terms: impl IntoIterator<Item = Product>) -> Self {
+        let mut list = Self::default();
+        terms.into_iter().for_each(|term| list.add(term));
+        list
+    }
+
+    fn add(&mut self, term: Product) {
+        if self.known.insert(term.clone()) {
+            self.terms.push(term);
+        }
+    }
+
+    fn add_curve(&mut self, curve: Curve) {
+        if !self.curves.iter().any(|known| known.is(&curve)) {
+            self.curves.push(curve);
+        }
+    }
+
+    fn add_group(&mut self, group: Group) {
+        if !self.groups.iter().any(|known| known.is(&group)) {
+            self.groups.push(group);
+        }
+    }
+
+    /// # Errors
+    /// A curve or a group, of which there are no products.
+    fn straight(self) -> Result<Self, String> {
+        let fail = |what, at| Err(format!("the {what} at {at} stands in a product; it is a term by itself"));
+        match (self.curves.first(), self.groups.first()) {
+            (Some(curve), _) => fail("curve", curve.at),
+            (None, Some(group)) => fail("group", group.at),
+            (None, None) => Ok(self),
+        }
+    }
+
+    fn has(&self, term: &Product) -> bool {
+        self.known.contains(term)
+    }
+
+    /// Every term of this one with every one of the other.
+    fn times(&self, other: &Self) -> Self {
+        let mut product = Self::default();
+        for a in &self.terms {
+            for b in &other.terms {
+                product.add(a.union(b).cloned().collect());
+            }
+        }
+        product
+    }
+
+    fn joined(mut self, other: Self) -> Self {
+        other.terms.into_iter().for_each(|term| self.add(term));
+        other.curves.into_iter().for_each(|curve| self.add_curve(curve));
+        other.groups.into_iter().for_each(|group| self.add_group(group));
+        self.no_intercept |= other.no_intercept;
+        self
+    }
+}
+
+fn expand(node: &Node, columns: &[String]) -> Result<List, String> {
+    let straight = |node: &Node| expand(node, columns)?.straight();
+    let line = |column: &String| Product::from([Factor { column: column.clone(), function: None }]);
+    Ok(match node {
+        Node::Dot => List::of_all(columns.iter().map(line)),
+        Node::Factor(factor) => List::of(Product::from([factor.clone()])),
+        Node::Curve(curve) => {
+            let mut list = List::of_all(curve.columns.iter().map(line));
+            list.add_curve(curve.clone());
+            list
+        }
+        Node::Group(group) => {
+            let mut list = List::of_all(group.slopes.iter().map(line));
+            list.add(Product::from([group.factor()]));
+            list.add_group(group.clone());
+            list
+        }
+        Node::Number(0) => List { no_intercept: true, ..List::default() },
+        Node::Number(1) => List::of(Product::new()),
+        Node::Number(other) => return Err(format!("`{other}` where only 0 and 1 mean something")),
+        Node::Plus(a, b) => {
+            let mut sum = expand(a, columns)?;
+            let more = expand(b, columns)?;
+            // Whoever writes the 1 after the 0 wants it.
+            sum.no_intercept &= !more.has(&Product::new());
+            sum.joined(more)
+        }
+        Node::Minus(a, b) => {
+            let mut left = expand(a, columns)?;
+            let gone = expand(b, columns)?;
+            left.terms.retain(|term| !gone.has(term));
+            left.known.retain(|term| !gone.has(term));
+            left.curves.retain(|curve| !gone.curves.iter().any(|other| other.is(curve)));
+            left.groups.retain(|group| !gone.groups.iter().any(|other| other.is(group)));
+            // Without the 1 means no intercept; without the 0, one.
+            left.no_intercept = (left.no_intercept && !gone.no_intercept) || gone.has(&Product::new());
+            if gone.no_intercept {
+                left.add(Product::new());
+            }
+            left
+        }
+        Node::Product(a, b) => straight(a)?.times(&straight(b)?),
+        Node::Cross(a, b) => {
+            let (a, b) = (straight(a)?, straight(b)?);
+            let product = a.times(&b);
+            a.joined(b).joined(product)
+        }
+        Node::Within(a, b) => {
+            let (a, b) = (straight(a)?, straight(b)?);
+            let all = List::of(a.terms.iter().flatten().cloned().collect());
+            let product = all.times(&b);
+            a.joined(product)
+        }
+        Node::Power(a, power) => {
+            let base = straight(a)?;
+            let mut sum = List::of(Product::new());
+            let mut product = List::of(Product::new());
+            for _ in 0..*power {
+                product = product.times(&base);
+                product.terms.iter().for_each(|term| sum.add(term.clone()));
+            }
+            List::of_all(sum.terms.into_iter().filter(|term| !term.is_empty()))
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,243 @@
+//! From words and signs to a tree. From what binds least: `+ -`, `* /`, `:`, `^`.
+
+use super::token::{Token, What, tokens};
+use super::{Curve, Factor, Function, Group};
+
+/// A part of a formula.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Node {
+    Dot,
+    Factor(Factor),
+    Number(u32),
+    Plus(Box<Node>, Box<Node>),
+    Minus(Box<Node>, Box<Node>),
+    /// `a:b`.
+    Product(Box<Node>, Box<Node>),
+    /// `a*b`.
+    Cross(Box<Node>, Box<Node>),
+    /// `a/b`.
+    Within(Box<Node>, Box<Node>),
+    Power(Box<Node>, u32),
+    /// `s(a)`, `k(a, b)`.
+    Curve(Curve),
+    /// `(1 | g)`, `(a || g)`.
+    Group(Group),
+}
+
+impl Node {
+    pub(super) fn has_groups(&self) -> bool {
+        match self {
+            Self::Group(_) => true,
+            Self::Dot | Self::Factor(_) | Self::Number(_) | Self::Curve(_) => false,
+            Self::Plus(a, b) | Self::Minus(a, b) | Self::Product(a, b) | Self::Cross(a, b) | Self::Within(a, b) => {
+                a.has_groups() || b.has_groups()
+            }
+            Self::Power(a, _) => a.has_groups(),
+        }
+    }
+}
+
+/// Powers and brackets beyond which a formula is taken for a mistake.
+const MOST: u32 = 8;
+
+struct Reader {
+    tokens: std::iter::Peekable<std::vec::IntoIter<Token>>,
+    /// One after the last character.
+    end: usize,
+    depth: u32,
+}
+
+/// The target, if there is one, and the right side.
+///
+/// # Errors
+/// The unreadable part and its place.
+pub(super) fn parse(text: &str) -> Result<(Option<String>, Node), String> {
+    let mut tokens = tokens(text)?;
+    let target = match tokens.iter().position(|token| token.what == What::Sign('~')) {
+        None | Some(0) => None,
+        Some(1) => match &tokens[0].what {
+            What::Name(name) => Some(name.clone()),
+            _ => return Err("one column, the target, must stand before `~`".to_owned()),
+        },
+        Some(_) => {
+            return Err(
+                "one column, the target, must stand before `~`; functions of the target are not supported".to_owned()
+            );
+        }
+    };
+    let from = tokens.iter().position(|token| token.what == What::Sign('~')).map_or(0, |place| place + 1);
+    let tokens = tokens.split_off(from).into_iter().peekable();
+    let mut reader = Reader { tokens, end: text.chars().count() + 1, depth: 0 };
+    let node = reader.sum()?;
+    match reader.tokens.next() {
+        None => Ok((target, node)),
+        Some(token) => Err(format!("unexpected text at {}", token.at)),
+    }
+}
+
+/// The columns of a sum of columns, in which a 1 stands for the intercepts, which are there with or without it.
+fn slopes_of(node: &Node, slopes: &mut Vec<String>) -> Result<(), String> {
+    match node {
+        Node::Number(1) => {}
+        Node::Factor(Factor { column, function: None }) if !slopes.contains(column) => slopes.push(column.clone()),
+        Node::Plus(a, b) => {
+            slopes_of(a, slopes)?;
+            slopes_of(b, slopes)?;
+        }
+        Node::Number(0) | Node::Minus(..) => return Err("slopes have intercepts beside them; there is a 0".to_owned()),
+        _ => return Err("only 1 and different columns of numbers stand before the bar; there is another".to_owned()),
+    }
+    Ok(())
+}
+
+impl Reader {
+    fn sign(&mut self, signs: &str) -> Option<char> {
+        let is = |token: &Token| matches!(token.what, What::Sign(sign) if signs.contains(sign));
+        match self.tokens.next_if(is)?.what {
+            What::Sign(sign) => Some(sign),
+            _ => None,
+        }
+    }
+
+    fn expect(&mut self, sign: char) -> Result<(), String> {
+        let at = self.at();
+        self.sign(&sign.to_string()).map(|_| ()).ok_or_else(|| format!("`{sign}` is expected at {at}"))
+    }
+
+    fn at(&mut self) -> usize {
+        self.tokens.peek().map_or(self.end, |token| token.at)
+    }
+
+    fn sum(&mut self) -> Result<Node, String> {
+        let mut sum = if self.sign("-").is_some() {
+            // `-1 + a` begins with nothing taken away.
+            Node::Minus(Box::new(Node::Power(Box::new(Node::Dot), 0)), Box::new(self.crossed()?))
+        } else {
+            let _plus = self.sign("+");
+            self.crossed()?
+        };
+        while let Some(sign) = self.sign("+-") {
+            let next = Box::new(self.crossed()?);
+            sum = if sign == '+' { Node::Plus(Box::new(sum), next) } else { Node::Minus(Box::new(sum), next) };
+        }
+        Ok(sum)
+    }
+
+    fn crossed(&mut self) -> Result<Node, String> {
+        let mut product = self.product()?;
+        while let Some(sign) = self.sign("*/") {
+            let next = Box::new(self.product()?);
+            product =
+                if sign == '*' { Node::Cross(Box::new(product), next) } else { Node::Within(Box::new(product), next) };
+        }
+        Ok(product)
+    }
+
+    fn product(&mut self) -> Result<Node, String> {
+        let mut product = self.power()?;
+        while self.sign(":").is_some() {
+            product = Node::Product(Box::new(product), Box::new(self.power()?));
+        }
+        Ok(product)
+    }
+
+    fn power(&mut self) -> Result<Node, String> {
+        let base = self.atom()?;
+        if self.sign("^").is_none() {
+            return Ok(base);
+        }
+        Ok(Node::Power(Box::new(base), self.exponent()?))
+    }
+
+    fn exponent(&mut self) -> Result<u32, String> {
+        let at = self.at();
+        match self.tokens.next().map(|token| token.what) {
+            Some(What::Number(power @ 1..=MOST)) => Ok(power),
+            _ => Err(format!("a power from 1 to {MOST} is expected at {at}")),
+        }
+    }
+
+    fn atom(&mut self) -> Result<Node, String> {
+        let at = self.at();
+        match self.tokens.next().map(|token| token.what) {
+            Some(What::Sign('.')) => Ok(Node::Dot),
+            Some(What::Number(number)) => Ok(Node::Number(number)),
+            Some(What::Sign('(')) => {
+                self.depth += 1;
+                if self.depth > MOST * MOST {
+                    return Err(format!("too many brackets at {at}"));
+                }
+                let inner = self.sum()?;
+                let bar = self.sign("|‖");
+                let inner = match bar {
+                    Some(bar) => self.group(&inner, bar == '|', at)?,
+                    None => inner,
+                };
+                self.expect(')')?;
+                self.depth -= 1;
+                Ok(inner)
+            }
+            Some(What::Name(name)) if self.sign("(").is_some() => self.function(&name, at),
+            Some(What::Name(column)) => Ok(Node::Factor(Factor { column, function: None })),
+            _ => Err(format!("a column is expected at {at}")),
+        }
+    }
+
+    fn column(&mut self) -> Result<String, String> {
+        let at = self.at();
+        match self.tokens.next().map(|token| token.what) {
+            Some(What::Name(column)) => Ok(column),
+            _ => Err(format!("a column is expected at {at}")),
+        }
+    }
+
+    /// The effects before a bar and the column after it, `correlated` by a single bar.
+    fn group(&mut self, effects: &Node, correlated: bool, at: usize) -> Result<Node, String> {
+        let column = self.column()?;
+        let mut slopes = Vec::new();
+        slopes_of(effects, &mut slopes).map_err(|what| format!("{what} in the group at {at}"))?;
+        if correlated && !slopes.is_empty() {
+            let names = slopes.join(" + ");
+            return Err(format!(
+                "the group at {at} has intercepts and slopes, which are learned without a correlation: write `({names} || {column})`"
+            ));
+        }
+        Ok(Node::Group(Group { column, slopes, at }))
+    }
+
+    /// The columns in brackets after `s` or `k`.
+    fn curve(&mut self, kernel: bool, at: usize) -> Result<Node, String> {
+        let mut columns = vec![self.column()?];
+        while self.sign(",").is_some() {
+            columns.push(self.column()?);
+        }
+        self.expect(')')?;
+        let curve = Curve { kernel, columns, at };
+        if !kernel && curve.columns.len() > 2 {
+            return Err(format!("`s` at {at} takes one column or two; `k` takes more"));
+        }
+        match (1..curve.columns.len()).find(|&k| curve.columns[..k].contains(&curve.columns[k])) {
+            Some(twice) => Err(format!("`{}` stands twice in the term at {at}", curve.columns[twice])),
+            None => Ok(Node::Curve(curve)),
+        }
+    }
+
+    /// The argument in brackets after `name`.
+    fn function(&mut self, name: &str, at: usize) -> Result<Node, String> {
+        if let "s" | "k" = name {
+            return self.curve(name == "k", at);
+        }
+        let column = self.column()?;
+        let function = if name == "I" {
+            if self.sign("^").is_none() {
+                return Err(format!("`I` at {at} takes a power of a column, as in `I(a^2)`"));
+            }
+            Function::Power(self.exponent()?)
+        } else {
+            let unknown = || format!("no function `{name}` at {at}; there are {}, `I`, `s`, `k`", Function::names());
+            Function::named(name).ok_or_else(unknown)?
+        };
+        self.expect(')')?;
+        Ok(Node::Factor(Factor { column, function: Some(function) }))
+    }
+}

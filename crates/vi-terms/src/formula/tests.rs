@@ -1,0 +1,130 @@
+use super::*;
+
+fn terms(text: &str) -> Result<String, String> {
+    let columns = ["a".to_owned(), "b".to_owned(), "c d".to_owned()];
+    let Expansion { intercept, terms, curves, .. } =
+        Formula::parse(text).and_then(|read| read.terms(&columns)).map_err(|error| error.to_string())?;
+    let label = |f: &Factor| f.function.map_or_else(|| f.column.clone(), |function| function.label(&f.column));
+    let word = |term: &Product| term.iter().map(label).collect::<Vec<_>>().join(":");
+    let curve = |curve: &Curve| format!("{}({})", if curve.kernel { "k" } else { "s" }, curve.columns.join(","));
+    let words = intercept.then(|| "1".to_owned()).into_iter().chain(terms.iter().map(word));
+    let words = words.chain(curves.iter().map(curve));
+    Ok(words.collect::<Vec<_>>().join(" "))
+}
+
+/// Beside each formula the terms of Python's formulaic 1.2, `Formula(text)`.
+#[test]
+fn terms_are_those_of_formulaic() {
+    for (text, expected) in [
+        ("a + b", "1 a b"),
+        ("a*b", "1 a b a:b"),
+        ("a/b", "1 a a:b"),
+        ("(a + b)/x", "1 a b a:b:x"),
+        ("a:b + b", "1 b a:b"),
+        ("(a + b + x)^2", "1 a b x a:b a:x b:x"),
+        ("(a + b + x)**2 - a:b", "1 a b x a:x b:x"),
+        ("a + b - a", "1 b"),
+        ("a*b - b - 1", "a a:b"),
+        ("0 + a", "a"),
+        ("a - 1", "a"),
+        ("-1 + a", "a"),
+        ("a - 1 + 1", "1 a"),
+        ("1", "1"),
+        ("a:b:a", "1 a:b"),
+        ("a*b*x", "1 a b x a:b a:x b:x a:b:x"),
+        ("log(a) + a", "1 log(a) a"),
+        ("a:(b + x)", "1 a:b a:x"),
+    ] {
+        assert_eq!(terms(text).as_deref(), Ok(expected), "{text}");
+    }
+}
+
+#[test]
+fn a_point_is_every_column() {
+    assert_eq!(terms("y ~ . - a").as_deref(), Ok("1 b c d"));
+    assert_eq!(terms("y ~ .:b").as_deref(), Ok("1 b a:b b:c d"));
+    assert_eq!(terms("~ `c d`:I(a^3) + C(b)").as_deref(), Ok("1 b a^3:c d"));
+    assert_eq!(Formula::parse("`my y` ~ a").unwrap().target.as_deref(), Some("my y"));
+    assert_eq!(Formula::parse("a").unwrap().target, None);
+}
+
+#[test]
+fn a_group_has_intercepts_and_slopes_beside_lines() {
+    let read =
+        |text: &str| Formula::parse(text).and_then(|read| read.terms(&["a".to_owned(), "g".to_owned()])).unwrap();
+    let group = |column: &str, slopes: &[&str], at| Group {
+        column: column.to_owned(),
+        slopes: slopes.iter().map(|name| (*name).to_owned()).collect(),
+        at,
+    };
+    assert_eq!(read("a + (1 | g)").groups, [group("g", &[], 5)]);
+    assert_eq!(read("(1 + a + b || `g h`)").groups, [group("g h", &["a", "b"], 1)]);
+    assert_eq!(read("(a || g) + (1 | h) + (1 || h) - (1 | h)").groups, [group("g", &["a"], 1)]);
+    assert_eq!(terms("a + (1 | g) + (b || h)").as_deref(), Ok("1 a g b h"));
+    // A point does not stand for the columns that name groups.
+    let expansion = read(". + (1 | g)");
+    assert_eq!(expansion.terms.len(), 2);
+    assert!(expansion.terms.contains(&Product::from([group("g", &[], 1).factor()])));
+    for (text, expected) in [
+        (
+            "(a | g)",
+            "the group at 1 has intercepts and slopes, which are learned without a correlation: write `(a || g)`",
+        ),
+        ("b + (0 + a || g)", "slopes have intercepts beside them; there is a 0 in the group at 5"),
+        (
+            "(a:b || g)",
+            "only 1 and different columns of numbers stand before the bar; there is another in the group at 1",
+        ),
+        (
+            "(log(a) || g)",
+            "only 1 and different columns of numbers stand before the bar; there is another in the group at 1",
+        ),
+        ("(1 | g + h)", "`)` is expected at 8"),
+        ("(1 |)", "a column is expected at 5"),
+        ("1 | g", "unexpected text at 3"),
+        ("a:(1 | g)", "the group at 3 stands in a product; it is a term by itself"),
+    ] {
+        let error = terms(text).unwrap_err();
+        assert!(error.contains(expected), "{text}: {error}");
+    }
+}
+
+#[test]
+fn a_curve_stands_beside_its_lines() {
+    for (text, expected) in [
+        ("s(a)", "1 a s(a)"),
+        ("b + s(a) + a + s(a)", "1 b a s(a)"),
+        ("s(a, b) + k(x, `c d`, a)", "1 a b x c d s(a,b) k(x,c d,a)"),
+        (". + s(a) - s(a)", "1 b c d"),
+        ("0 + s(a)", "a s(a)"),
+        ("s + k", "1 s k"),
+    ] {
+        assert_eq!(terms(text).as_deref(), Ok(expected), "{text}");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_told_with_its_place() {
+    for (text, part) in [
+        ("y ~ a +", "a column is expected at 8"),
+        ("y ~ lag(a)", "no function `lag` at 5"),
+        ("y ~ a % b", "`%` at 7"),
+        ("y ~ (a + b", "`)` is expected at 11"),
+        ("log(y) ~ a", "functions of the target are not supported"),
+        ("y ~ a^b", "a power from 1 to 8 is expected at 7"),
+        ("y ~ I(a)", "as in `I(a^2)`"),
+        ("y ~ `a", "has no end"),
+        ("y ~ a b", "unexpected text at 7"),
+        ("y ~ s()", "a column is expected at 7"),
+        ("y ~ s(a", "`)` is expected at 8"),
+        ("y ~ s(a, b, x)", "`s` at 5 takes one column or two"),
+        ("y ~ k(a, b, a)", "`a` stands twice in the term at 5"),
+        ("y ~ b + s(a):b", "the curve at 9 stands in a product"),
+        ("y ~ (s(a) + b)^2", "the curve at 6 stands in a product"),
+        ("y ~ 2", "only 0 and 1"),
+        ("", "a column is expected at 1"),
+    ] {
+        let said = terms(text).unwrap_err();
+        assert!(said.contains(part), "{text}: {said}");
+    }
+}

@@ -1,0 +1,283 @@
+//! A model with nothing learned: what the options and the first records of a file make of it.
+
+use std::collections::HashSet;
+
+use vi_core::Row;
+use vi_models::online::{Memory, Observation, PriorScale, Start};
+use vi_revrand::RevrandError;
+
+use crate::TermsError;
+use crate::formula::Formula;
+use crate::table::choose::chosen;
+use crate::table::document::Document;
+use crate::table::known::Known;
+use crate::table::learn::scales;
+use crate::table::options::{NOTHING, Options};
+use crate::table::plan::{Plan, Scales, is_sparse};
+use crate::table::relevance;
+use crate::table::schema::{Beside, Encoded, Features, InferSettings, Map, Schema, infer};
+use crate::table::source::{Columns, LABEL, NOWHERE, Record, Source};
+use crate::table::target::{Target, TargetKind};
+use crate::{Budget, Shape, Terms};
+
+/// Records that tell the length scale of random features.
+const TRIED: usize = 1000;
+
+/// Bytes of first records beyond which no further ones are kept to look at.
+const MOST_KEPT: usize = 1 << 28;
+
+/// The columns that the options name.
+struct Named {
+    formula: Option<Formula>,
+    /// The name of the target, and its place.
+    target: (String, usize),
+    ignore: HashSet<usize>,
+    text: HashSet<usize>,
+    number: HashSet<usize>,
+}
+
+impl Named {
+    fn new(options: &Options, columns: &Columns) -> Result<Self, TermsError> {
+        options.check()?;
+        let formula = match &options.formula {
+            Some(text) => Some(Formula::parse(text).map_err(|what| wrong("formula", text, &what.to_string()))?),
+            None => None,
+        };
+        let name = target_name(options, formula.as_ref(), columns)?;
+        let place = columns.position(&name)?;
+        let places = |names: &[String]| columns.places(names.iter()).map(HashSet::from_iter);
+        let (ignore, text) = (places(&options.ignore)?, places(&options.text)?);
+        Ok(Self { formula, target: (name, place), ignore, text, number: places(&options.number)? })
+    }
+}
+
+/// Rows with their numbers.
+pub(crate) type Numbered = Vec<(u64, Record)>;
+
+/// A model with nothing learned, by the options, the first rows and the facts of a failed pass; with it these rows and their numbers, which are to be
+/// learned first.
+///
+/// # Errors
+/// Options or first rows of which no model can be made; a row that cannot be read.
+pub fn begin<S: Source>(options: &Options, known: &Known, source: &mut S) -> Result<(Document, Numbered), S::Error> {
+    let named = Named::new(options, source.columns()).map_err(|error| source.refused(error))?;
+    let (mut rows, mut records) = (Vec::new(), Vec::new());
+    let mut record = Record::default();
+    let mut size = 0;
+    // A file is often sorted by its groups.
+    let most =
+        if named.formula.as_ref().is_some_and(Formula::has_groups) { usize::MAX } else { options.sniff as usize };
+    while records.len() < most && (size < MOST_KEPT || records.len() < 2) && source.next(&mut record)? {
+        size += record.size();
+        rows.push(source.row());
+        records.push(record.clone());
+    }
+    let document = document_of(options, known, &named, source.columns(), &records);
+    let document = document.map_err(|error| source.refused(error))?;
+    Ok((document, rows.into_iter().zip(records).collect()))
+}
+
+fn document_of(
+    options: &Options,
+    Known { belief: kind, values, unlogged }: &Known,
+    named: &Named,
+    columns: &Columns,
+    records: &[Record],
+) -> Result<Document, TermsError> {
+    if records.is_empty() {
+        return Err(TermsError::Empty);
+    }
+    let (name, target) = (&named.target.0, named.target.1);
+    let settings = InferSettings {
+        target,
+        ignore: &named.ignore,
+        text: &named.text,
+        number: &named.number,
+        entries: columns.entries(),
+        inputs: options.inputs.map(|inputs| inputs as usize),
+        levels: usize::from(options.levels),
+        formula: named.formula.as_ref(),
+    };
+    let (mut schema, asked) = infer(columns.names(), records, &settings)?;
+    let every = records.len().div_ceil(options.sniff as usize);
+    let spaced: Vec<Record>;
+    let records = if every > 1 {
+        spaced = records.iter().step_by(every).cloned().collect();
+        &spaced
+    } else {
+        records
+    };
+    if let (Some(shape), true) = (options.shape, !asked.is_empty() || columns.entries().is_some()) {
+        let what = if asked.is_empty() { "not available for a sparse file" } else { "the formula names its own terms" };
+        return Err(wrong("shape", &format!("{shape:?}").to_lowercase(), what));
+    }
+    let shown: Vec<&str> =
+        records.iter().map(|record| record.field(target)).chain(values.iter().map(String::as_str)).collect();
+    let target = Target::infer(name, &shown, options.family, &options.classes)?;
+    let beside = if asked.is_empty() {
+        Beside::Shape(options.shape().unwrap_or_else(|| schema.shape_of_table(records.len())))
+    } else {
+        Beside::Asked(&asked)
+    };
+    if columns.entries().is_none() && !matches!(beside, Beside::Shape(Shape::Line)) {
+        if asked.is_empty() && options.levels == Options::default().levels {
+            schema.group(&target, (usize::from(options.levels), &named.number), records, columns);
+        }
+        schema.shape(&beside, &budget(&target.kind), records, columns)?;
+    }
+    let rare = columns.entries().is_some_and(|entries| entries.named || are_of_unit_size(records));
+    let mut plan = Plan {
+        memory: memory(&options.forget)?,
+        belief: (*kind).or(options.belief),
+        grouped: !asked.groups.is_empty(),
+        rare,
+        intercept: schema.intercept,
+        start: Start::Fitted,
+        prior: prior(&options.prior),
+        scales: None,
+        unscaled: options.unscaled,
+        family: options.family,
+        unlogged: *unlogged,
+        keep_sample: !options.no_sample,
+        blocks: schema.shape.as_ref().map_or_else(Vec::new, Terms::block_sizes),
+        as_they_are: schema.shape.as_ref().map_or(0, |terms| terms.width() - terms.inputs().len()),
+    };
+    if let Some(text) = &options.features {
+        let what = "must be `rff:300` (300 random features) or `poly:2` (powers up to 2, at most 8)";
+        let features = Features::parse(text).ok_or_else(|| wrong("features", text, what))?;
+        if columns.entries().is_some() {
+            return Err(wrong("features", text, "not available for a sparse file: it has too many inputs"));
+        }
+        schema.map = Some(mapped(features, &schema, &target, &plan, records, columns)?);
+    }
+    if options.mergeable || options.ard {
+        plan.scales = Some(scales(&schema, &target, records, columns)?);
+    }
+    let relevance = match &mut plan.scales {
+        Some(scales) if options.ard => Some(relevance::determine(scales, &schema, &target, records, columns)?),
+        _ => None,
+    };
+    if options.ard && options.prior.is_empty() {
+        // The scales of the inputs have the prior's in them.
+        plan.prior = PriorScale::Given(1.0);
+    }
+    let (model, chosen) = chosen(&plan, &schema, &target, records, columns)?;
+    let noise = plan.noise();
+    let mut document = Document::new(target, schema, model, noise);
+    (document.relevance, document.chosen) = (relevance, chosen);
+    Ok(document)
+}
+
+/// Whether entries of a sparse file need no scale: each input is seen too seldom for the first rows to tell one.
+fn are_of_unit_size(records: &[Record]) -> bool {
+    let values = || records.iter().flat_map(|record| &record.entries).map(|(_, value)| value.abs());
+    let size = (values().map(|value| value * value).sum::<f64>() / values().count().max(1) as f64).sqrt();
+    (0.1..10.0).contains(&size) && values().all(|value| value < 100.0)
+}
+
+fn prior(scales: &[f64]) -> PriorScale {
+    match scales {
+        [] => PriorScale::Learned,
+        [scale] => PriorScale::Given(*scale),
+        several => PriorScale::Among(several.to_vec()),
+    }
+}
+
+/// The limits of a shape's weights: each class but one has weights of its own, and a class holds less information than a number.
+fn budget(target: &TargetKind) -> Budget {
+    let budget = Budget::default();
+    match target {
+        TargetKind::Classes(classes) => {
+            Budget { weights: budget.weights / classes.len().saturating_sub(1).clamp(1, 2), rows: 2 * budget.rows }
+        }
+        TargetKind::Number | TargetKind::Count => budget,
+    }
+}
+
+fn memory(text: &str) -> Result<Memory, TermsError> {
+    match (text, text.parse::<f64>()) {
+        (NOTHING, _) => Ok(Memory::Everything),
+        ("learned", _) => Ok(Memory::Learned),
+        (_, Ok(lambda)) if lambda > 0.0 && lambda < 1.0 => Ok(Memory::Fading(lambda)),
+        _ => {
+            let what = "must be `nothing`, `learned`, or a factor between 0 and 1, exclusive".to_owned();
+            Err(TermsError::Option { option: "forget", value: text.to_owned(), what })
+        }
+    }
+}
+
+fn wrong(option: &'static str, value: &str, what: &str) -> TermsError {
+    TermsError::Option { option, value: value.to_owned(), what: what.to_owned() }
+}
+
+/// The column to predict, as the option, the formula or the format says.
+pub(crate) fn target_name(
+    options: &Options,
+    formula: Option<&Formula>,
+    columns: &Columns,
+) -> Result<String, TermsError> {
+    let told = formula.and_then(|formula| formula.target.as_ref());
+    match (&options.target, told) {
+        (Some(asked), Some(told)) if asked != told => {
+            Err(wrong("target", asked, &format!("the formula says `{told}`")))
+        }
+        (Some(name), _) | (None, Some(name)) => Ok(name.clone()),
+        (None, None) if columns.entries().is_some() => Ok(LABEL.to_owned()),
+        (None, None) => Err(TermsError::Untold { columns: columns.names().to_vec() }),
+    }
+}
+
+/// The features that are asked for; of random ones at the length scale that the first records make most probable.
+fn mapped(
+    features: Features,
+    schema: &Schema,
+    target: &Target,
+    plan: &Plan,
+    records: &[Record],
+    columns: &Columns,
+) -> Result<Map, TermsError> {
+    let refused = |error: RevrandError| wrong("features", "", &error.to_string());
+    let Scales { centres, spreads, .. } = scales(schema, target, records, columns)?;
+    let count = match features {
+        Features::Powers(degree) => {
+            let numbers = schema.numbers();
+            return Map::powers(centres, spreads, degree, numbers).map_err(refused);
+        }
+        Features::Fourier(count) => count,
+    };
+    // Points of unit spread in each of d directions are about √(2d) apart.
+    let apart = (2.0 * centres.len() as f64).sqrt();
+    let mut best: Option<(f64, Map)> = None;
+    for part in [1.0, 0.5, 0.25, 0.125] {
+        let map = Map::fourier(centres.clone(), spreads.clone(), count, part * apart).map_err(refused)?;
+        let mut tried = schema.clone();
+        tried.map = Some(map.clone());
+        let evidence = evidence(&tried, target, plan, records.get(..TRIED).unwrap_or(records), columns)?;
+        if best.as_ref().is_none_or(|(most, _)| evidence > *most) {
+            best = Some((evidence, map));
+        }
+    }
+    best.map(|(_, map)| map).ok_or_else(|| wrong("features", "", "no length scale"))
+}
+
+/// The log evidence of a schema by records; those that cannot be learned are left to be told of later.
+fn evidence(
+    schema: &Schema,
+    target: &Target,
+    plan: &Plan,
+    records: &[Record],
+    columns: &Columns,
+) -> Result<f64, TermsError> {
+    let (places, label) = (schema.places(columns)?, columns.position(&target.column)?);
+    let quick = Plan { start: Start::OnePass, ..plan.clone() };
+    let mut model = quick.model(&target.kind, schema.names())?;
+    let mut encoded = Encoded::default();
+    for record in records {
+        let Ok(Some(label)) = target.read(record.field(label), NOWHERE) else { continue };
+        if encoded.write(schema, &places, record, NOWHERE).is_ok() {
+            let row: Row<'_> = encoded.row(schema, is_sparse(&model));
+            let _unlearned = model.update(row, Observation::new(label).weight(record.weight));
+        }
+    }
+    Ok(model.info().evidence)
+}

@@ -1,0 +1,116 @@
+//! The family of the labels: of those that the target allows, the one that the first records prefer.
+
+use serde::{Deserialize, Serialize};
+use vi_core::Row;
+use vi_models::online::{Kind, Model, Observation, Start, Trial};
+
+use crate::TermsError;
+use crate::table::learn::Reader;
+use crate::table::plan::Plan;
+use crate::table::schema::Schema;
+use crate::table::source::{Columns, NOWHERE, Record};
+use crate::table::target::Target;
+use crate::table::text::many;
+
+/// The chosen family and the evidence for it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Chosen {
+    /// Rows of the trial.
+    pub(crate) rows: u64,
+    /// The family.
+    pub(crate) family: String,
+    /// By how many nats it is better than each of the others; none for those that could not learn a row.
+    pub(crate) better_than: Vec<(String, Option<f64>)>,
+}
+
+impl Chosen {
+    /// A description for people, in parts.
+    pub(crate) fn describe(&self) -> Vec<String> {
+        let of = |(name, nats): &(String, Option<f64>)| match nats {
+            Some(nats) => format!("{nats:.1} nats before {name}"),
+            None => format!("{name} has no such labels"),
+        };
+        let first = format!("{} by {}", self.family, many(self.rows, "row"));
+        std::iter::once(first).chain(self.better_than.iter().map(of)).collect()
+    }
+}
+
+/// The name of a family.
+fn name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Number { .. } => "gaussian",
+        Kind::Robust { .. } => "robust",
+        Kind::LogNumber { .. } => "log-normal",
+        Kind::LogRobust { .. } => "log-robust",
+        Kind::Count => "poisson",
+        Kind::LearnedSpread => "negative-binomial",
+        _ => "classes",
+    }
+}
+
+/// All records, those that stand together far apart, since a file may be sorted.
+fn spread_out(records: &[Record]) -> impl Iterator<Item = &Record> {
+    let n = records.len();
+    let divisor = |mut a: usize, mut b: usize| {
+        while b > 0 {
+            (a, b) = (b, a % b);
+        }
+        a
+    };
+    // The golden section leaves the largest gaps between the first few.
+    let step = (n * 618 / 1000 + 1..=n).find(|step| divisor(*step, n) == 1).unwrap_or(1);
+    (0..n).map(move |k| &records[k * step % n])
+}
+
+/// A model with nothing learned, of the family that the first records prefer where there are several.
+///
+/// # Errors
+/// Settings that no model of the plain family takes; a column that is not there.
+pub(crate) fn chosen(
+    plan: &Plan,
+    schema: &Schema,
+    target: &Target,
+    records: &[Record],
+    columns: &Columns,
+) -> Result<(Model, Option<Chosen>), TermsError> {
+    let new = |kind: Kind| plan.model_of(kind, &target.kind, schema.names());
+    // One pass tells the families apart at a fraction of the cost of fits.
+    let quick = Plan { start: Start::OnePass, ..plan.clone() };
+    let tried = |kind: Kind| quick.model_of(kind, &target.kind, schema.names());
+    let (plain, others) = plan.kinds(&target.kind, schema.names().len());
+    let model = new(plain)?;
+    // A kind that does not take the belief is none of the candidates.
+    let others: Vec<Model> = others.into_iter().filter_map(|kind| tried(kind).ok()).collect();
+    if others.is_empty() {
+        return Ok((model, None));
+    }
+    let (mut reader, label) = (Reader::new(schema, &model, columns)?, columns.position(&target.column)?);
+    let mut trial = Trial::new(tried(plain)?, others);
+    let (mut values, mut observed) = (Vec::new(), Vec::new());
+    for record in spread_out(records) {
+        if trial.is_over() || observed.len() == Trial::MOST_ROWS {
+            break;
+        }
+        // Learning reports the error of a bad record.
+        let Ok(Some(label)) = target.read(record.field(label), NOWHERE) else { continue };
+        let seen = Observation::new(label).weight(record.weight);
+        match reader.row(record, NOWHERE) {
+            Ok(Row::Dense(row)) if row.len() == schema.width() => {
+                values.extend_from_slice(row);
+                observed.push(seen);
+            }
+            Ok(row) => {
+                let _unlearned = trial.learn(row, seen);
+            }
+            Err(_) => {}
+        }
+    }
+    trial.learn_all(&values, &observed);
+    let kind = trial.chosen();
+    let nats = |behind: f64| Some(behind).filter(|nats| nats.is_finite());
+    let others = trial.behind().into_iter().filter(|(other, _)| *other != kind);
+    let better_than = others.map(|(other, behind)| (name(other).to_owned(), nats(behind))).collect();
+    let chosen = Chosen { rows: trial.rows(), family: name(kind).to_owned(), better_than };
+    Ok((new(kind)?, (trial.rows() > 0).then_some(chosen)))
+}

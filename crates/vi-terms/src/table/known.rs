@@ -1,0 +1,84 @@
+//! Facts that a failed pass has shown, and what the next one makes of them.
+
+use vi_core::Error::{Label, NegativeVariance, NotPositiveDefinite, Unresolved};
+use vi_models::ModelError;
+use vi_models::online::BeliefKind;
+
+use crate::TermsError;
+use crate::formula::Formula;
+use crate::table::begin::target_name;
+use crate::table::options::{Family, Options};
+use crate::table::schema::is_missing;
+use crate::table::source::Source;
+use crate::table::target::{SHOWN_CLASS, values_of};
+
+/// Facts that a failed pass over a table has shown, by which another pass succeeds.
+#[derive(Debug, Default)]
+pub struct Known {
+    /// The belief that the rows need.
+    pub(crate) belief: Option<BeliefKind>,
+    /// Values of the target, which tell of it beside those of the first rows.
+    pub(crate) values: Vec<String>,
+    /// Whether the target has values without a logarithm.
+    pub(crate) unlogged: bool,
+}
+
+impl Known {
+    /// The change by which another pass over the table succeeds after this error; none where there is no such change. `open` reads the table again.
+    ///
+    /// # Errors
+    /// A table that cannot be read again.
+    pub fn after<S: Source>(
+        &mut self,
+        error: &TermsError,
+        options: &Options,
+        open: impl FnOnce() -> Result<S, S::Error>,
+    ) -> Result<Option<&'static str>, S::Error> {
+        if options.belief.is_none() && self.belief.is_none() && is_of_rounding(error) {
+            self.belief = Some(BeliefKind::SquareRoot);
+            return Ok(Some("with the square root of the precision"));
+        }
+        let is_chosen = matches!(options.family, Family::Auto | Family::Number);
+        if is_chosen && !self.unlogged && is_of_logarithm(error) {
+            self.unlogged = true;
+            return Ok(Some("without the logarithm"));
+        }
+        if options.classes.is_empty() && self.values.is_empty() && is_of_classes(error) {
+            let mut source = open()?;
+            let formula = options.formula.as_ref().and_then(|text| Formula::parse(text).ok());
+            let name = target_name(options, formula.as_ref(), source.columns());
+            let name = name.map_err(|error| source.refused(error))?;
+            self.values = values_of(&mut source, &name)?;
+            return Ok(is_shown_by(error, &self.values).then_some("with the classes of all its rows"));
+        }
+        Ok(None)
+    }
+}
+
+/// Whether rounding has left a covariance without digits, which the square root of the precision keeps.
+fn is_of_rounding(error: &TermsError) -> bool {
+    let (TermsError::Row { source: ModelError::Core(error), .. } | TermsError::Model(ModelError::Core(error))) = error
+    else {
+        return false;
+    };
+    matches!(error, NegativeVariance { .. } | NotPositiveDefinite { .. } | Unresolved { .. })
+}
+
+/// Whether the logarithm of a number was to be learned, and it has none.
+fn is_of_logarithm(error: &TermsError) -> bool {
+    matches!(error, TermsError::Row { source: ModelError::Core(Label { label, .. }), .. } if *label <= 0.0)
+}
+
+/// Whether the first rows have not shown a class of the target.
+fn is_of_classes(error: &TermsError) -> bool {
+    matches!(error, TermsError::OneClass { .. } | TermsError::Field { expected: SHOWN_CLASS, .. })
+}
+
+/// Whether values of the target show such a class.
+fn is_shown_by(error: &TermsError, values: &[String]) -> bool {
+    match error {
+        TermsError::OneClass { class, .. } => values.iter().any(|value| value != class && !is_missing(value)),
+        TermsError::Field { text, .. } => values.contains(text),
+        _ => false,
+    }
+}

@@ -1,0 +1,270 @@
+//! The pass over a file: encode, predict, score, learn.
+
+use vi_core::Row;
+use vi_models::ModelError;
+use vi_models::online::{Model, Observation, Prediction};
+
+use crate::TermsError;
+use crate::table::document::{Document, Pass};
+use crate::table::plan::{Scales, is_sparse};
+use crate::table::schema::{Encoded, Schema, is_missing};
+use crate::table::source::{Columns, NOWHERE, Record, Source};
+use crate::table::target::{Target, TargetKind};
+
+/// What turns the records of a source into rows of a model.
+pub(crate) struct Reader<'a> {
+    schema: &'a Schema,
+    places: Vec<usize>,
+    encoded: Encoded,
+    sparse: bool,
+}
+
+impl<'a> Reader<'a> {
+    /// # Errors
+    /// A column of the model that is not there.
+    pub(crate) fn new(schema: &'a Schema, model: &Model, columns: &Columns) -> Result<Self, TermsError> {
+        let places = schema.places(columns)?;
+        Ok(Self { schema, places, encoded: Encoded::default(), sparse: is_sparse(model) })
+    }
+
+    /// # Errors
+    /// A field of the wrong type.
+    pub(crate) fn row(&mut self, record: &Record, row: u64) -> Result<Row<'_>, TermsError> {
+        self.encoded.write(self.schema, &self.places, record, row)?;
+        Ok(self.encoded.row(self.schema, self.sparse))
+    }
+
+    /// Numbers that were missing so far.
+    pub(crate) fn imputed(&self) -> u64 {
+        self.encoded.imputed
+    }
+
+    /// Texts so far that no first row of the model had.
+    pub(crate) fn new_texts(&self) -> u64 {
+        self.encoded.new
+    }
+
+    /// Entries of a sparse file so far whose inputs the model does not have.
+    pub(crate) fn unknown(&self) -> u64 {
+        self.encoded.unknown
+    }
+}
+
+/// What reads the rows of a source for a model, and the place of the target.
+///
+/// # Errors
+/// A column that is not there.
+pub(crate) fn reading<'a, S: Source>(
+    schema: &'a Schema,
+    model: &Model,
+    target: &Target,
+    source: &S,
+) -> Result<(Reader<'a>, usize), S::Error> {
+    let columns = source.columns();
+    let begun = Reader::new(schema, model, columns).and_then(|reader| Ok((reader, columns.position(&target.column)?)));
+    begun.map_err(|error| source.refused(error))
+}
+
+/// Means and spreads of the inputs in the first records, by which models of parts of the data are scaled alike.
+///
+/// # Errors
+/// A field that is not what its column holds, unless such rows are left out.
+pub(crate) fn scales(
+    schema: &Schema,
+    target: &Target,
+    records: &[Record],
+    table: &Columns,
+) -> Result<Scales, TermsError> {
+    let (places, label) = (schema.places(table)?, table.position(&target.column)?);
+    let width = schema.width();
+    let mut encoded = Encoded::default();
+    let mut columns = vec![Spread::default(); width];
+    let (mut rows, mut labels) = (0.0_f64, Vec::new());
+    for record in records {
+        // What is wrong with a record is told where it is learned.
+        if encoded.write(schema, &places, record, NOWHERE).is_err() {
+            continue;
+        }
+        rows += 1.0;
+        encoded.row(schema, true).for_each(|j, x| columns[j].add(x));
+        labels.extend(target.read(record.field(label), NOWHERE).ok().flatten());
+    }
+    // Terms have a common size already.
+    let of_columns = if schema.shape.is_some() { schema.own_width() } else { width };
+    let scale =
+        |(j, column): (usize, Spread)| if j < of_columns { column.with_zeros(rows.max(1.0)) } else { (0.0, 1.0) };
+    let (centres, spreads) = columns.into_iter().enumerate().map(scale).unzip();
+    let n = (labels.len() as f64).max(1.0);
+    let mean = labels.iter().sum::<f64>() / n;
+    let variance = labels.iter().map(|y| (y - mean).powi(2)).sum::<f64>() / n;
+    let variance = if variance.is_normal() { variance } else { 1.0 };
+    Ok(Scales { centres, spreads, target: (mean, variance) })
+}
+
+/// Mean of a column's entries so far and the root of their squared deviations, which neither overflows nor cancels.
+#[derive(Debug, Clone, Copy, Default)]
+struct Spread {
+    entries: f64,
+    mean: f64,
+    root: f64,
+}
+
+impl Spread {
+    fn add(&mut self, x: f64) {
+        let (before, from_mean) = (self.entries, x - self.mean);
+        self.entries += 1.0;
+        self.mean += from_mean / self.entries;
+        self.root = self.root.hypot(from_mean * (before / self.entries).sqrt());
+    }
+
+    /// Mean and standard deviation with the entries of `rows` that are zero; 1 for the deviation of a column of one value.
+    fn with_zeros(self, rows: f64) -> (f64, f64) {
+        let share = self.entries / rows;
+        let root = self.root.hypot(self.mean * (self.entries * (1.0 - share)).max(0.0).sqrt());
+        let (mean, spread) = (self.mean * share, root / rows.sqrt());
+        // Of a column of one value the rounding of its mean is left.
+        (mean, if spread > rows * f64::EPSILON * mean.abs() { spread } else { 1.0 })
+    }
+}
+
+/// How many classes a target has; 0 for numbers.
+pub(crate) fn classes(target: &Target) -> usize {
+    match &target.kind {
+        TargetKind::Classes(classes) => classes.len(),
+        TargetKind::Number | TargetKind::Count => 0,
+    }
+}
+
+/// Learns rows, each predicted and scored before: those of `first`, with their numbers, which the source has read already, and then all that follow.
+/// `each` is called after every row.
+///
+/// # Errors
+/// A row that cannot be read or learned, unless such are skipped; the errors of `each`.
+pub fn learn<S: Source>(
+    document: &mut Document,
+    source: &mut S,
+    first: Vec<(u64, Record)>,
+    mut each: impl FnMut(&Document, &S) -> Result<(), S::Error>,
+) -> Result<(), S::Error> {
+    let schema = document.schema.clone();
+    let (mut reader, label) = reading(&schema, &document.model, &document.target, source)?;
+    let places = source.columns().positions(schema.constant.iter().map(|(name, _)| name));
+    let constant: Vec<(usize, &(String, String))> =
+        places.into_iter().zip(&schema.constant).filter_map(|(place, known)| Some((place?, known))).collect();
+    let before = (document.imputed, document.unknown);
+    let mut first = first.into_iter();
+    let mut record = Record::default();
+    loop {
+        let row = if let Some((row, known)) = first.next() {
+            record = known;
+            row
+        } else if source.next(&mut record)? {
+            source.row()
+        } else {
+            return Ok(());
+        };
+        for (place, (column, text)) in &constant {
+            let now = record.field(*place);
+            if now != text && !is_missing(now) {
+                *document.changed.entry(column.clone()).or_default() += 1;
+            }
+        }
+        let fingerprint = record.fingerprint(document.passes.last().map_or(0, |pass| pass.fingerprint));
+        if let Err(error) = learn_one(document, &mut reader, &record, row, label) {
+            source.forgive(error)?;
+        }
+        if let Some(pass) = document.passes.last_mut() {
+            (pass.rows, pass.fingerprint) = (row, fingerprint);
+        }
+        document.imputed = before.0 + reader.imputed();
+        document.unknown = before.1 + reader.unknown();
+        each(document, source)?;
+    }
+}
+
+/// Reads the last table of a model again from its start, which has learned it all, and hands each row with its label and weight to `take`.
+///
+/// # Errors
+/// A table that is no longer what it was; those of `take`.
+pub(crate) fn again<S: Source>(
+    document: &Document,
+    source: &mut S,
+    mut take: impl FnMut(Row<'_>, f64, f64) -> Result<(), ModelError>,
+) -> Result<(), S::Error> {
+    let (mut reader, label) = reading(&document.schema, &document.model, &document.target, source)?;
+    let (mut record, mut rows, mut fingerprint) = (Record::default(), 0, Pass::START);
+    while source.next(&mut record)? {
+        rows = source.row();
+        fingerprint = record.fingerprint(fingerprint);
+        let taken = (|| {
+            let Some(label) = document.target.read(record.field(label), rows)? else { return Ok(()) };
+            let row = reader.row(&record, rows)?;
+            take(row, label, record.weight).map_err(|source| TermsError::Row { row: rows, source })
+        })();
+        if let Err(error) = taken {
+            source.forgive(error)?;
+        }
+    }
+    match document.passes.last().map(|pass| (pass.rows, pass.fingerprint)) {
+        Some(known) if known != (rows, fingerprint) => Err(source.refused(TermsError::Changed { rows: known.0 })),
+        _ => Ok(()),
+    }
+}
+
+fn learn_one(
+    document: &mut Document,
+    reader: &mut Reader<'_>,
+    record: &Record,
+    row: u64,
+    label: usize,
+) -> Result<(), TermsError> {
+    let Some(label) = document.target.read(record.field(label), row)? else {
+        document.unlabelled += 1;
+        return Ok(());
+    };
+    let refused = |source| TermsError::Row { row, source };
+    let inputs = reader.row(record, row)?;
+    let (predicted, log_density) = taken(&mut document.model, inputs, (label, record.weight)).map_err(refused)?;
+    for column in reader.encoded.new_texts() {
+        *document.changed.entry(reader.schema.columns[column].name.clone()).or_default() += 1;
+    }
+    let foretold = (predicted.as_ref(), log_density);
+    document.scores.add(foretold, label, classes(&document.target)).map_err(refused)
+}
+
+/// The prediction at a row, and the log density of its label: none where they are beyond the range of floats.
+type Foretold = (Option<Prediction>, Option<f64>);
+
+/// # Errors
+/// What else the model refuses.
+pub(crate) fn foretold(model: &Model, row: Row<'_>, label: f64) -> Result<Foretold, ModelError> {
+    within_floats(model.predict(row, Observation::new(0.0)), label)
+}
+
+fn within_floats(predicted: Result<Prediction, ModelError>, label: f64) -> Result<Foretold, ModelError> {
+    let predicted = match predicted {
+        Ok(predicted) => Some(predicted),
+        Err(ModelError::Core(vi_core::Error::Overflow { .. })) => None,
+        Err(error) => return Err(error),
+    };
+    let log_density = predicted.as_ref().map(|predicted| predicted.log_density(label)).and_then(Result::ok);
+    Ok((predicted, log_density.filter(|log_density| log_density.is_finite())))
+}
+
+/// Learns a row with its label and weight. Returns the prediction before, and the log density of the label, in nats, or where that is not
+/// known what the row adds to the log evidence, which is the same but for the way in which it is computed.
+///
+/// # Errors
+/// What the model refuses.
+pub(crate) fn taken(
+    model: &mut Model,
+    row: Row<'_>,
+    (label, weight): (f64, f64),
+) -> Result<(Option<Prediction>, f64), ModelError> {
+    let before = model.evidence();
+    let predicted = model.predict_and_update(row, Observation::new(label).weight(weight))?;
+    let (predicted, log_density) = within_floats(predicted, label)?;
+    // A row without weight adds nothing.
+    let added = || (model.evidence() - before) / if weight > 0.0 { weight } else { 1.0 };
+    Ok((predicted, log_density.unwrap_or_else(added)))
+}

@@ -1,0 +1,195 @@
+//! The model behind a target: what the options and the target make of it.
+
+use vi_models::ModelError;
+use vi_models::online::{
+    BeliefKind, Kind, Memory, Model, OnlineLinear, OnlineSettings, PriorScale, Standardise, Start,
+};
+
+use crate::table::options::Family;
+use crate::table::target::TargetKind;
+
+/// Inputs beyond which a full covariance costs too much for a file of many rows: 1 ms a row and 8 MB at 1000.
+const WIDE: usize = 400;
+/// The same where groups have effects, which a low rank would not hold.
+const WIDE_IN_GROUPS: usize = 4000;
+/// Columns of the factor that wide models keep.
+pub const RANK: usize = 10;
+/// Inputs beyond which even that costs too much: each then has a variance of its own.
+const VERY_WIDE: usize = 20_000;
+
+/// What a model is to be, beside its target and inputs.
+#[derive(Debug, Clone)]
+#[allow(clippy::struct_excessive_bools, reason = "switches, each by itself")]
+pub(crate) struct Plan {
+    pub(crate) memory: Memory,
+    /// How the posterior is kept; by default as the number of inputs allows.
+    pub(crate) belief: Option<BeliefKind>,
+    /// Whether groups have effects.
+    pub(crate) grouped: bool,
+    /// Whether inputs are taken as they come, since most are seen in few rows.
+    pub(crate) rare: bool,
+    pub(crate) intercept: bool,
+    /// Whether the first rows are fitted together, which is better and takes longer.
+    pub(crate) start: Start,
+    pub(crate) prior: PriorScale,
+    /// Scales given once and for all, so that models of parts of the data can be merged.
+    pub(crate) scales: Option<Scales>,
+    /// Whether inputs are taken in their own units.
+    pub(crate) unscaled: bool,
+    /// The family that was asked for.
+    pub(crate) family: Family,
+    /// Whether the target is known to have values without a logarithm.
+    pub(crate) unlogged: bool,
+    /// Whether a sample of the rows is kept.
+    pub(crate) keep_sample: bool,
+    /// How many inputs that follow one another share a prior scale.
+    pub(crate) blocks: Vec<usize>,
+    /// How many of the last inputs have a common size already.
+    pub(crate) as_they_are: usize,
+}
+
+/// Where inputs and a number lie, and how far they spread.
+#[derive(Debug, Clone)]
+pub(crate) struct Scales {
+    pub(crate) centres: Vec<f64>,
+    pub(crate) spreads: Vec<f64>,
+    /// Mean and variance of the target, if it is a number.
+    pub(crate) target: (f64, f64),
+}
+
+impl Plan {
+    /// Shape and rate of what is believed of the precision of a number's noise at first.
+    pub(crate) fn noise(&self) -> (f64, f64) {
+        let (shape, rate) = OnlineLinear::DEFAULT_NOISE;
+        (shape, rate * self.scales.as_ref().map_or(1.0, |scales| scales.target.1))
+    }
+
+    fn belief(&self, inputs: usize) -> BeliefKind {
+        self.belief.unwrap_or(if inputs > VERY_WIDE {
+            BeliefKind::Diagonal
+        } else if inputs > if self.grouped { WIDE_IN_GROUPS } else { WIDE } {
+            BeliefKind::LowRank { rank: RANK }
+        } else {
+            BeliefKind::Full
+        })
+    }
+
+    /// The kinds of models that the target and the family allow: the plain one, and those that the first rows may prefer. A model that is
+    /// to be written as a record is the plain one.
+    pub(crate) fn kinds(&self, target: &TargetKind, inputs: usize) -> (Kind, Vec<Kind>) {
+        let several = |others: Vec<Kind>| if self.unscaled { Vec::new() } else { others };
+        match (target, self.family) {
+            (TargetKind::Number, family) => {
+                let noise = self.noise();
+                let log_noise = OnlineLinear::DEFAULT_NOISE;
+                let unit = self.scales.as_ref().map_or((0.0, 1.0), |scales| (scales.target.0, scales.target.1.sqrt()));
+                let log_unit = (0.0, 1.0);
+                match family {
+                    Family::Gaussian => (Kind::Number { noise }, Vec::new()),
+                    Family::Robust => (Kind::Robust { unit }, Vec::new()),
+                    Family::LogNormal => (Kind::LogNumber { noise: log_noise }, Vec::new()),
+                    Family::LogRobust => (Kind::LogRobust { unit: log_unit }, Vec::new()),
+                    _ => {
+                        // Given scales are those of the target, not of its logarithm. The exponential of Student-t noise has no mean:
+                        // only its name chooses it.
+                        let mut others = Vec::new();
+                        if self.scales.is_none() && !self.unlogged {
+                            others.push(Kind::LogNumber { noise: log_noise });
+                            if self.belief(inputs) == BeliefKind::Full {
+                                others.push(Kind::Robust { unit });
+                            }
+                        }
+                        (Kind::Number { noise }, several(others))
+                    }
+                }
+            }
+            (TargetKind::Count, Family::NegativeBinomial) => (Kind::LearnedSpread, Vec::new()),
+            (TargetKind::Count, Family::Poisson) => (Kind::Count, Vec::new()),
+            (TargetKind::Count, _) => (Kind::Count, several(vec![Kind::LearnedSpread])),
+            (TargetKind::Classes(classes), _) if classes.len() == 2 => (Kind::Two, Vec::new()),
+            (TargetKind::Classes(classes), _) => {
+                // Only a full covariance is kept over several classes together.
+                let joint = if self.belief(inputs) == BeliefKind::Full { None } else { Some(false) };
+                (Kind::Classes { classes: classes.len(), joint }, Vec::new())
+            }
+        }
+    }
+
+    /// A model with nothing learned, of the plain kind and of inputs with these names.
+    ///
+    /// # Errors
+    /// Settings that no model of this kind takes.
+    pub(crate) fn model(&self, target: &TargetKind, names: Vec<String>) -> Result<Model, ModelError> {
+        self.model_of(self.kinds(target, names.len()).0, target, names)
+    }
+
+    /// A model of this kind with nothing learned.
+    ///
+    /// # Errors
+    /// Settings that no model of this kind takes.
+    pub(crate) fn model_of(&self, kind: Kind, target: &TargetKind, names: Vec<String>) -> Result<Model, ModelError> {
+        let inputs = names.len();
+        let belief = self.belief(inputs);
+        let mut settings = OnlineSettings {
+            names,
+            memory: self.memory,
+            belief,
+            intercept: self.intercept,
+            start: self.start,
+            keep_sample: self.keep_sample,
+            blocks: self.blocks.clone(),
+            as_they_are: self.as_they_are,
+            prior_scale: self.prior.clone(),
+            standardise: Standardise::FirstRows { rows: Standardise::ROWS, centre: is_dense(belief) && self.intercept },
+            ..kind.default_settings()
+        };
+        // The scale of a number is taken from the first rows together with those of its inputs.
+        if self.unscaled || (self.rare && !is_dense(belief) && !matches!(target, TargetKind::Number)) {
+            settings.standardise = Standardise::Never;
+        }
+        if let Some(Scales { mut centres, spreads, target: (mean, variance) }) = self.scales.clone() {
+            if !is_dense(belief) || !self.intercept {
+                centres.fill(0.0);
+            }
+            settings.standardise = Standardise::Fixed { centres, scales: spreads };
+            if matches!(kind, Kind::Number { .. }) {
+                // The prior scales are relative to the noise, which is no larger than the target's spread: the same prior as that of the
+                // target in its own units, about its mean.
+                settings.intercept_scale *= (1.0 + mean * mean / variance).sqrt();
+            }
+        }
+        Model::new(kind, inputs, settings)
+    }
+}
+
+/// Whether a model learns the label that `target` reads.
+pub(crate) fn is_of(model: &Model, target: &TargetKind, inputs: usize) -> bool {
+    let kind = match (model, target) {
+        (Model::Number(_) | Model::Robust(_), TargetKind::Number)
+        | (Model::Count(_) | Model::LearnedSpread(_), TargetKind::Count) => true,
+        (Model::Two(_), TargetKind::Classes(classes)) => classes.len() == 2,
+        (Model::Classes(_), TargetKind::Classes(classes)) => classes.len() > 2,
+        _ => false,
+    };
+    kind && model.settings().names.len() == inputs
+}
+
+/// Whether a number is learned by its logarithm.
+pub(crate) fn is_of_logarithm(model: &Model) -> bool {
+    matches!(model.kind(), Kind::LogNumber { .. } | Kind::LogRobust { .. })
+}
+
+/// Whether each of several classes has a belief of its own.
+pub(crate) fn is_by_class(model: &Model) -> bool {
+    matches!(model, Model::Classes(model) if model.is_by_class())
+}
+
+/// Whether rows are given to a model by their entries.
+pub(crate) fn is_sparse(model: &Model) -> bool {
+    !is_dense(model.settings().belief)
+}
+
+/// Whether a belief takes all entries of a row.
+fn is_dense(belief: BeliefKind) -> bool {
+    matches!(belief, BeliefKind::Full | BeliefKind::SquareRoot)
+}

@@ -1,0 +1,93 @@
+//! A prior scale for each input, by relevance determination (a horseshoe prior) on the first records.
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+use serde::{Deserialize, Serialize};
+use vi_models::vb::{HorseshoeLinear, HorseshoeLogit, HorseshoeSettings};
+
+use crate::TermsError;
+use crate::table::plan::Scales;
+use crate::table::schema::{Encoded, Schema};
+use crate::table::source::{Columns, NOWHERE, Record};
+use crate::table::target::{Target, TargetKind};
+
+/// Numbers that are held in memory at most.
+const MOST: usize = 100_000_000;
+
+/// The least prior scale of an input beside the largest, so that later rows can still speak for it.
+const LEAST: f64 = 1e-4;
+
+/// Where the draws come from: the same records give the same scales.
+const SEED: u64 = 1;
+
+/// What the first records say of the inputs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Relevance {
+    /// Records that told it.
+    pub(crate) rows: usize,
+    /// For each input the share of its coefficient's mean square that is its mean: 1 where these records know it, 0 where they tell nothing.
+    pub(crate) determined: Vec<f64>,
+}
+
+impl Relevance {
+    /// Whether it is of so many inputs.
+    pub(crate) fn is_of(&self, inputs: usize) -> bool {
+        self.determined.len() == inputs && self.determined.iter().all(|share| (0.0..=1.0).contains(share))
+    }
+}
+
+/// Divides the scale of each input by the size of its coefficient under a horseshoe prior: where that is `s_j` for an input of unit spread, the prior
+/// `N(0, 1)` of one of spread `s_j` is the Gaussian of that size.
+///
+/// # Errors
+/// A target or records that relevance cannot be determined of.
+pub(crate) fn determine(
+    scales: &mut Scales,
+    schema: &Schema,
+    target: &Target,
+    records: &[Record],
+    columns: &Columns,
+) -> Result<Relevance, TermsError> {
+    let refused = |what: String| TermsError::Option { option: "ard", value: String::new(), what };
+    if !matches!(&target.kind, TargetKind::Number)
+        && !matches!(&target.kind, TargetKind::Classes(classes) if classes.len() == 2)
+    {
+        return Err(refused(format!("only for numbers and two classes; the target is {}", target.describe())));
+    }
+    if !schema.intercept {
+        return Err(refused("needs an intercept, and the formula removes it".to_owned()));
+    }
+    let width = schema.width();
+    if records.len().saturating_mul(width) > MOST {
+        let what =
+            format!("{} first rows of {width} inputs need too much memory: use a smaller `--sniff`", records.len());
+        return Err(refused(what));
+    }
+    let (places, label) = (schema.places(columns)?, columns.position(&target.column)?);
+    let (mut encoded, mut x, mut y) = (Encoded::default(), Vec::new(), Vec::new());
+    for record in records {
+        // What is wrong with a record is told where it is learned.
+        let Ok(Some(label)) = target.read(record.field(label), NOWHERE) else { continue };
+        if encoded.write(schema, &places, record, NOWHERE).is_err() {
+            continue;
+        }
+        let first = x.len();
+        x.resize(first + width, 0.0);
+        encoded.row(schema, true).for_each(|j, value| x[first + j] = (value - scales.centres[j]) / scales.spreads[j]);
+        y.push(label);
+    }
+    let (settings, mut rng) = (HorseshoeSettings::default(), ChaCha8Rng::seed_from_u64(SEED));
+    let (deviations, determined) = if matches!(target.kind, TargetKind::Number) {
+        let fit = HorseshoeLinear::fit(&x, width, &y, &settings, &mut rng)?;
+        (fit.sizes(), fit.info().determined.clone())
+    } else {
+        let fit = HorseshoeLogit::fit(&x, width, &y, &settings, &mut rng)?;
+        (fit.sizes(), fit.info().determined.clone())
+    };
+    let largest = deviations.iter().copied().fold(0.0, f64::max);
+    for (spread, deviation) in scales.spreads.iter_mut().zip(deviations) {
+        *spread /= deviation.max(LEAST * largest);
+    }
+    Ok(Relevance { rows: y.len(), determined })
+}

@@ -1,0 +1,200 @@
+//! Curves, products and kernels beside the lines: the terms of `vi_terms` for the inputs of the columns.
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+
+use super::terms::{Coding, Part};
+use super::{Column, Encoded, Kind, Schema};
+use crate::TermsError;
+use crate::formula::{Curve, Function, Group};
+use crate::table::source::{Columns, NOWHERE, Record};
+use crate::{Budget, Input, Kind as InputKind, Shape, Term, Terms};
+
+/// The seed of a kernel's frequencies: the same in every model of a shape.
+const SEED: u64 = 1;
+
+/// Weights of a curve and features of a kernel that a formula asks for, where the rows allow as many.
+const CURVE: usize = 15;
+const FEATURES: usize = 60;
+
+/// Numbers that are few, and rows that are many, where nobody asks for a shape.
+const FEW: usize = 3;
+const MANY: usize = 1000;
+
+/// Terms beside the lines.
+pub(crate) enum Beside<'a> {
+    /// Those that inputs and rows suggest.
+    Shape(Shape),
+    /// Those that a formula names.
+    Asked(&'a Asked),
+}
+
+/// The terms of a formula that have prior scales of their own.
+#[derive(Debug, Default)]
+pub(crate) struct Asked {
+    pub(crate) curves: Vec<Curve>,
+    pub(crate) groups: Vec<Group>,
+}
+
+impl Asked {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.curves.is_empty() && self.groups.is_empty()
+    }
+}
+
+impl Schema {
+    /// Name, column and kind of each input.
+    fn inputs(&self) -> Vec<Input> {
+        let mut kinds = Vec::new();
+        for (k, term) in self.all_terms().iter().enumerate() {
+            match term.as_slice() {
+                [part] => {
+                    let own = self.columns[part.column].input_kinds(part.coding);
+                    kinds.extend(own.into_iter().map(|kind| (part.column, kind)));
+                }
+                _ => kinds.resize(kinds.len() + self.width_of(term), (self.columns.len() + k, InputKind::Other)),
+            }
+        }
+        let named = self.names().into_iter().zip(kinds);
+        named.map(|(name, (column, kind))| Input { name, column, kind }).collect()
+    }
+
+    /// Curves and products; where few numbers have many rows, random features beside them, since these fill a space of few dimensions.
+    pub(crate) fn shape_of_table(&self, rows: usize) -> Shape {
+        let numbers = self.inputs().iter().filter(|input| input.kind == InputKind::Number).count();
+        if numbers <= FEW && rows >= MANY { Shape::Any } else { Shape::Pairs }
+    }
+
+    /// The inputs of each record; `None` of one that cannot be read.
+    ///
+    /// # Errors
+    /// A column that is not there.
+    pub(super) fn rows_of(&self, records: &[Record], columns: &Columns) -> Result<Vec<Option<Vec<f64>>>, TermsError> {
+        let (places, width, mut encoded) = (self.places(columns)?, self.width(), Encoded::default());
+        let mut row = |record: &Record| {
+            encoded.write(self, &places, record, NOWHERE).ok()?;
+            let mut row = vec![0.0; width];
+            encoded.row(self, true).for_each(|j, value| row[j] = value);
+            Some(row)
+        };
+        Ok(records.iter().map(&mut row).collect())
+    }
+
+    /// Puts columns of many levels behind the others, each level with an input of its own, so that each such column is a block.
+    fn in_blocks(&mut self) {
+        let many = |term: &[Part]| match term {
+            [part] => {
+                let kind = &self.columns[part.column].kind;
+                matches!(kind, Kind::Levels { .. }) && kind.width() >= Terms::LEVELS
+            }
+            _ => false,
+        };
+        let mut terms = self.all_terms();
+        terms.sort_by_key(|term| many(term));
+        if self.terms.is_empty() {
+            for term in terms.iter_mut().filter(|term| many(term)) {
+                term[0].coding = Coding::Full;
+            }
+        }
+        self.terms = terms;
+    }
+
+    /// Adds terms beside the lines, by the first records and within the budget.
+    ///
+    /// # Errors
+    /// A term of a formula that its columns do not allow.
+    pub(crate) fn shape(
+        &mut self,
+        beside: &Beside<'_>,
+        budget: &Budget,
+        records: &[Record],
+        columns: &Columns,
+    ) -> Result<(), TermsError> {
+        let mut blocked = self.clone();
+        blocked.in_blocks();
+        let inputs = blocked.inputs();
+        // Learning reports the error of a bad record.
+        let rows: Vec<f64> = blocked.rows_of(records, columns)?.into_iter().flatten().flatten().collect();
+        let failed = |what: String| TermsError::Unfit { what };
+        let rng = || ChaCha8Rng::seed_from_u64(SEED);
+        let terms = match beside {
+            _ if rows.is_empty() => return Ok(()),
+            Beside::Shape(shape) => Terms::automatic(&inputs, &rows, *shape, budget, &mut rng())
+                .map_err(|error| failed(error.to_string()))?,
+            Beside::Asked(Asked { curves, groups }) => {
+                let room = rows.len() / inputs.len() / budget.rows / curves.len().max(1);
+                let curves = curves.iter().map(|curve| (curve.at, blocked.curve(curve, room, &inputs)));
+                let groups = groups.iter().map(|group| (group.at, blocked.slopes(group, &inputs)));
+                let mut asked = Vec::new();
+                for (at, own) in curves.chain(groups) {
+                    let told = |what: String| failed(format!("{what} (the term at {at})"));
+                    let own = own.map_err(told)?;
+                    let tried = Terms::new(&inputs, &own, &rows, &mut rng());
+                    tried.map_err(|error| told(error.to_string()))?;
+                    asked.extend(own.into_iter().filter(|term| !asked.contains(term)).collect::<Vec<_>>());
+                }
+                Terms::new(&inputs, &asked, &rows, &mut rng()).map_err(|error| failed(error.to_string()))?
+            }
+        };
+        if terms.width() > inputs.len() || matches!(beside, Beside::Asked(_)) {
+            blocked.shape = Some(terms);
+            *self = blocked;
+        }
+        Ok(())
+    }
+
+    /// The place of a column of numbers among the inputs.
+    ///
+    /// # Errors
+    /// A column that is not a number.
+    fn number(&self, name: &str, inputs: &[Input]) -> Result<usize, String> {
+        let is = |column: &Column| column.name == name && column.function.is_none();
+        let at = self.columns.iter().position(is);
+        let number = |input: &Input| Some(input.column) == at && input.kind == InputKind::Number;
+        inputs.iter().position(number).ok_or_else(|| format!("column `{name}` is not a number"))
+    }
+
+    /// The slopes of a group, whose intercepts are among the inputs.
+    ///
+    /// # Errors
+    /// A column that is not a number.
+    fn slopes(&self, group: &Group, inputs: &[Input]) -> Result<Vec<Term>, String> {
+        let text = |column: &Column| column.name == group.column && column.function == Some(Function::Text);
+        let at = self.columns.iter().position(text);
+        let levels: Vec<usize> = (0..inputs.len()).filter(|input| Some(inputs[*input].column) == at).collect();
+        let slope = |name: &String| Ok(Term::Slopes { input: self.number(name, inputs)?, levels: levels.clone() });
+        group.slopes.iter().map(slope).collect()
+    }
+
+    /// The terms of a curve of a formula.
+    ///
+    /// # Errors
+    /// A column that is not a number.
+    fn curve(&self, curve: &Curve, room: usize, inputs: &[Input]) -> Result<Vec<Term>, String> {
+        let places =
+            curve.columns.iter().map(|name| self.number(name, inputs)).collect::<Result<Vec<usize>, String>>()?;
+        let weights = CURVE.min(room).max(1);
+        Ok(match places.as_slice() {
+            _ if curve.kernel => vec![Term::Kernel { inputs: places, features: FEATURES.min(room) }],
+            &[a, b] => {
+                let each = |input| Term::Smooth { input, weights };
+                vec![each(a), each(b), Term::Tensor(a, b)]
+            }
+            _ => places.iter().map(|&input| Term::Smooth { input, weights }).collect(),
+        })
+    }
+}
+
+impl Column {
+    /// The kinds of its inputs.
+    fn input_kinds(&self, coding: Coding) -> Vec<InputKind> {
+        let width = self.width(coding);
+        let kind = |at: usize| match &self.kind {
+            Kind::Number { .. } | Kind::Date { .. } | Kind::Clock { .. } if at == 0 => InputKind::Number,
+            Kind::Number { .. } | Kind::Levels { .. } => InputKind::Indicator,
+            Kind::Date { clock, .. } if at < width - 2 * usize::from(*clock) => InputKind::Indicator,
+            _ => InputKind::Other,
+        };
+        (0..width).map(kind).collect()
+    }
+}

@@ -1,0 +1,332 @@
+//! How good predictions were, each made before its row was learned.
+
+mod seen;
+
+use serde::{Deserialize, Serialize};
+use vi_models::ModelError;
+use vi_models::online::{Certificate, Prediction, Share};
+
+use self::seen::Thinned;
+pub use self::seen::{BANDS, Seen};
+
+/// The levels of the intervals that are counted.
+pub(crate) const LEVELS: [f64; 3] = [0.5, 0.9, 0.95];
+/// Bins of probabilities.
+const BINS: usize = 10;
+
+/// Sums over scored rows, and the same for a model that knows no inputs.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scores {
+    /// The rows that were scored.
+    pub rows: u64,
+    log_loss: f64,
+    squared_error: f64,
+    /// Rows whose expectation, or the square of its error, is beyond the range of floats: only their log loss counts.
+    #[serde(default)]
+    unexpected: u64,
+    /// How many intervals of each of [`LEVELS`] held what they promised.
+    held: [u64; 3],
+    /// How often the most probable class was right.
+    right: u64,
+    /// For each bin of the probability of the second of two classes: rows, the sum of the probabilities, how many were of that class.
+    bins: Vec<(u64, f64, u64)>,
+    /// Of labels so far: the mean and the sum of squares about it, or how many of each class there were.
+    mean: f64,
+    squares: f64,
+    classes: Vec<u64>,
+    plain_log_loss: f64,
+    plain_squared_error: f64,
+    /// The log losses along the rows: at most [`BLOCKS`] of as many rows each, the last perhaps of fewer.
+    along: Vec<Block>,
+    /// Rows of a block.
+    block: u64,
+    /// Single rows with what was predicted of them.
+    #[serde(default)]
+    seen: Thinned,
+    /// Where each label fell in its prediction.
+    #[serde(default, skip_serializing_if = "is_without_rows")]
+    certificate: Certificate,
+    #[serde(skip)]
+    recording: Recording,
+}
+
+/// What a row does to the record by which intervals are certified.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+enum Recording {
+    /// It moves them, as the model learns it.
+    #[default]
+    Learned,
+    /// It tests them.
+    Tested,
+    /// Nothing: the model certifies none.
+    None,
+}
+
+/// Rows that follow one another, and the sums of their log losses.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Block {
+    rows: u64,
+    log_loss: f64,
+    plain: f64,
+}
+
+/// Blocks beyond which two become one.
+const BLOCKS: usize = 128;
+
+/// What sums come to.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Summary {
+    /// The rows.
+    pub rows: u64,
+    /// Rows of which only the log loss counts.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unexpected: u64,
+    /// The log loss in nats a row.
+    pub log_loss: f64,
+    /// That of the frequencies of the classes so far.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plain_log_loss: Option<f64>,
+    /// The root of the mean squared error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rmse: Option<f64>,
+    /// That of the mean so far.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plain_rmse: Option<f64>,
+    /// The share of rows whose most probable class was right.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accuracy: Option<f64>,
+    /// `(promised, held)` of the intervals.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub coverage: Vec<(f64, f64)>,
+    /// How often the model's own intervals and the certified ones held, where there are rows enough; sets in place of intervals of classes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub certified: Vec<Share>,
+    /// `(mean probability, frequency, rows)` of each bin that has rows.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub calibration: Vec<(f64, f64, u64)>,
+}
+
+/// The expected label as one number: of a count the mean at the expectation of its logarithm, since the average over a wide prior of that
+/// has no square to speak of. None where it is beyond the range of floats.
+fn point(predicted: &Prediction) -> Option<f64> {
+    let point = match predicted {
+        Prediction::Count(predicted) => Some(predicted.predictor.mean().exp()),
+        Prediction::Spread(predicted) => Some(predicted.predictor.mean().exp()),
+        _ => predicted.mean(),
+    };
+    point.filter(|point| point.is_finite())
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde asks")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+fn is_without_rows(certificate: &Certificate) -> bool {
+    certificate.rows() == 0
+}
+
+impl Block {
+    fn add(&mut self, other: &Self) {
+        self.rows += other.rows;
+        self.log_loss += other.log_loss;
+        self.plain += other.plain;
+    }
+}
+
+impl Scores {
+    /// No scores yet, for rows that the model with this record does not learn.
+    pub(crate) fn of_test(certificate: &Certificate) -> Self {
+        let recording = if certificate.ready().is_ok() { Recording::Tested } else { Recording::None };
+        Self { certificate: certificate.settled().untested(), recording, ..Self::default() }
+    }
+
+    /// The record by which intervals are certified.
+    #[must_use]
+    pub fn certificate(&self) -> &Certificate {
+        &self.certificate
+    }
+
+    /// Scores a prediction of `label`, of `classes` if there are any, which had this log density.
+    ///
+    /// # Errors
+    /// What the prediction cannot say.
+    pub(crate) fn add(
+        &mut self,
+        (predicted, log_density): (Option<&Prediction>, f64),
+        label: f64,
+        classes: usize,
+    ) -> Result<(), ModelError> {
+        let below = predicted.map(|predicted| predicted.below(label)).transpose()?.flatten();
+        if let Some(predicted) = predicted {
+            self.seen.add(self.rows, predicted, label);
+            // A label is left out of the record where the prediction has no quantiles within floats, so that no interval could be given.
+            match self.recording {
+                Recording::Learned => self.certificate.add_placed(predicted, label, below).ok(),
+                Recording::Tested => self.certificate.test(predicted, label, below).ok(),
+                Recording::None => None,
+            };
+        }
+        self.log_loss -= log_density;
+        self.rows += 1;
+        let plain = self.plain_log_loss;
+        if classes == 0 {
+            self.add_number(predicted.and_then(point).zip(below), label);
+        } else {
+            self.add_class(predicted, label, classes);
+        }
+        self.add_along(Block { rows: 1, log_loss: -log_density, plain: self.plain_log_loss - plain });
+        Ok(())
+    }
+
+    /// What is counted of numbers: the point that was predicted, and the probabilities of less than what came and of no more.
+    fn add_number(&mut self, predicted: Option<(f64, (f64, f64))>, label: f64) {
+        let away = label - self.mean;
+        let plain = self.plain_squared_error + away * away;
+        let squares = predicted.map(|(point, _)| self.squared_error + (label - point).powi(2));
+        let (Some((_, (below, up_to))), Some(squares)) = (predicted, squares.filter(|sum| (sum + plain).is_finite()))
+        else {
+            self.unexpected += 1;
+            return;
+        };
+        (self.squared_error, self.plain_squared_error) = (squares, plain);
+        for (count, level) in self.held.iter_mut().zip(LEVELS) {
+            // The label lies between the quantiles (1 − level)/2 and (1 + level)/2.
+            *count += u64::from(up_to >= 0.5 * (1.0 - level) && below < 0.5 * (1.0 + level));
+        }
+        self.mean += away / (self.rows - self.unexpected) as f64;
+        self.squares += away * (label - self.mean);
+    }
+
+    fn add_class(&mut self, predicted: Option<&Prediction>, label: f64, classes: usize) {
+        self.classes.resize(classes, 0);
+        let class = (0..classes).find(|class| *class as f64 == label).unwrap_or(0);
+        let share = (self.classes[class] as f64 + 1.0) / ((self.rows - 1) as f64 + classes as f64);
+        self.plain_log_loss -= share.ln();
+        self.classes[class] += 1;
+        self.right += u64::from(predicted.and_then(Prediction::class) == Some(class));
+        if let Some(probability) = predicted.and_then(Prediction::mean) {
+            self.bins.resize(BINS, (0, 0.0, 0));
+            let last = BINS - 1;
+            let bin = (1..BINS).position(|k| probability < k as f64 / BINS as f64).unwrap_or(last);
+            let (rows, sum, hits) = &mut self.bins[bin];
+            *rows += 1;
+            *sum += probability;
+            *hits += u64::from(class == 1);
+        }
+    }
+
+    fn add_along(&mut self, row: Block) {
+        self.block = self.block.max(1);
+        match self.along.last_mut() {
+            Some(last) if last.rows < self.block => last.add(&row),
+            _ => self.along.push(row),
+        }
+        while self.along.len() > BLOCKS {
+            let pairs = self.along.chunks(2).map(|pair| {
+                let mut sum = Block::default();
+                for block in pair {
+                    sum.add(block);
+                }
+                sum
+            });
+            self.along = pairs.collect();
+            self.block *= 2;
+        }
+    }
+
+    /// For each block the number of rows before its middle, the log loss of a row, and that without inputs.
+    #[must_use]
+    pub fn along(&self) -> Vec<(f64, f64, f64)> {
+        let mut before = 0.0;
+        let of = |block: &Block| {
+            let rows = block.rows as f64;
+            before += rows;
+            (before - 0.5 * rows, block.log_loss / rows, block.plain / rows)
+        };
+        self.along.iter().filter(|block| block.rows > 0).map(of).collect()
+    }
+
+    /// Some rows along the file, without the first, with what was predicted of them.
+    #[must_use]
+    pub fn seen(&self) -> Vec<Seen> {
+        self.seen.after_the_first(self.rows)
+    }
+
+    /// Adds the scores of other rows, each sum to its own.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        let (own, theirs) = ((self.rows - self.unexpected) as f64, (other.rows - other.unexpected) as f64);
+        let away = other.mean - self.mean;
+        let share = theirs / (own + theirs).max(1.0);
+        self.squares += other.squares + away * away * own * share;
+        self.mean += away * share;
+        self.rows += other.rows;
+        self.unexpected += other.unexpected;
+        self.log_loss += other.log_loss;
+        self.squared_error += other.squared_error;
+        self.right += other.right;
+        self.plain_log_loss += other.plain_log_loss;
+        self.plain_squared_error += other.plain_squared_error;
+        self.seen.merge(&other.seen);
+        self.certificate.merge(&other.certificate);
+        self.block = self.block.max(other.block);
+        other.along.iter().for_each(|block| self.add_along(*block));
+        self.held.iter_mut().zip(other.held).for_each(|(own, other)| *own += other);
+        self.classes.resize(self.classes.len().max(other.classes.len()), 0);
+        self.classes.iter_mut().zip(&other.classes).for_each(|(own, other)| *own += other);
+        self.bins.resize(self.bins.len().max(other.bins.len()), (0, 0.0, 0));
+        for (own, other) in self.bins.iter_mut().zip(&other.bins) {
+            *own = (own.0 + other.0, own.1 + other.1, own.2 + other.2);
+        }
+    }
+
+    /// The scores of a row on average.
+    #[must_use]
+    pub fn summary(&self) -> Summary {
+        let n = self.rows.max(1) as f64;
+        let expected = self.rows.saturating_sub(self.unexpected).max(1) as f64;
+        let of_numbers = self.classes.is_empty() && self.rows > 0;
+        Summary {
+            rows: self.rows,
+            unexpected: self.unexpected,
+            log_loss: self.log_loss / n,
+            plain_log_loss: (!of_numbers).then_some(self.plain_log_loss / n),
+            rmse: of_numbers.then(|| (self.squared_error / expected).sqrt()),
+            plain_rmse: of_numbers.then(|| (self.plain_squared_error / expected).sqrt()),
+            accuracy: (!of_numbers).then_some(self.right as f64 / n),
+            coverage: if of_numbers {
+                LEVELS.iter().zip(self.held).map(|(level, held)| (*level, held as f64 / expected)).collect()
+            } else {
+                Vec::new()
+            },
+            certified: self.certificate.ready().map(|()| self.certificate.shares().collect()).unwrap_or_default(),
+            calibration: self
+                .bins
+                .iter()
+                .filter(|(rows, ..)| *rows > 0)
+                .map(|&(rows, sum, hits)| (sum / rows as f64, hits as f64 / rows as f64, rows))
+                .collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_along_the_rows_keep_their_sums() {
+        let mut scores = Scores::default();
+        for t in 0..1000 {
+            scores.add_along(Block { rows: 1, log_loss: f64::from(t), plain: 1.0 });
+        }
+        assert!(scores.along.len() <= BLOCKS && scores.block == 8);
+        assert!(scores.along.iter().rev().skip(1).all(|block| block.rows == 8));
+        assert_eq!(scores.along.iter().map(|block| block.rows).sum::<u64>(), 1000);
+        let along = scores.along();
+        // The loss of row t is t, so that of a block its middle, as the rows before it count.
+        assert!(along.iter().all(|(rows, loss, plain)| (rows - loss - 0.5).abs() < 1e-9 && *plain == 1.0));
+    }
+}

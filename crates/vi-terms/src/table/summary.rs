@@ -1,0 +1,442 @@
+//! What there is to say of a model: lines of 80 columns for people, and a card for programs.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+use vi_models::Interval;
+use vi_models::online::{BeliefKind, Coefficient, Model, Order, Standardise};
+
+use crate::table::document::Document;
+use crate::table::effects::{Share, curves, shares};
+use crate::table::plan::{is_by_class, is_of_logarithm};
+use crate::table::relevance::Relevance;
+use crate::table::reorder::Reordered;
+use crate::table::schema::Kind;
+use crate::table::scores::{LEVELS, Scores, Summary};
+use crate::table::target::TargetKind;
+use crate::table::text::{add, bar, first_of, grouped, many, number, shortened, wrapped};
+use crate::{Terms, TermsError};
+
+/// The level of the intervals of coefficients.
+const LEVEL: f64 = 0.9;
+/// Coefficients of a short summary.
+pub const FEW: usize = 10;
+/// Coefficients of a card, the surest where there are more.
+const MOST: usize = 1000;
+
+/// A coefficient with what is believed of it.
+#[derive(Serialize)]
+pub struct Line {
+    /// The class whose log odds against the first it adds to, where there are more than two.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    class: Option<String>,
+    /// The name of the input.
+    pub name: String,
+    /// The mean.
+    pub mean: f64,
+    /// The standard deviation.
+    pub sd: f64,
+    /// The lower end of its interval.
+    pub lower: f64,
+    /// The upper end.
+    pub upper: f64,
+}
+
+impl Line {
+    /// The class and the input.
+    #[must_use]
+    pub fn label(&self) -> String {
+        self.class.as_ref().map_or_else(|| self.name.clone(), |class| format!("{class}: {}", self.name))
+    }
+}
+
+/// All that a page says in words: what was learned and how well, and what is believed.
+///
+/// # Errors
+/// Intervals beyond the range of floats.
+pub fn summary(document: &Document) -> Result<(String, String), TermsError> {
+    let mut text = format!("learned       {}\n", many(document.model.info().observations, "row"));
+    text += &head(document);
+    text += &progressive(document, "");
+    Ok((text, body(document, 4 * FEW)?))
+}
+
+/// The surest coefficients, at most so many.
+///
+/// # Errors
+/// Intervals beyond the range of floats.
+pub fn surest(document: &Document, most: usize) -> Result<Vec<Line>, TermsError> {
+    lines(document, most, true).map(|(lines, _)| lines)
+}
+
+/// Target, columns, what was left out.
+#[must_use]
+pub fn head(document: &Document) -> String {
+    let schema = &document.schema;
+    let mut text = format!("target        {}\n", document.target.describe());
+    add(
+        &mut text,
+        &format!(
+            "inputs        {} from {}\n",
+            grouped(schema.width() as u64),
+            many(schema.columns.len() as u64, "column")
+        ),
+    );
+    let kinds = schema.columns.iter().map(|column| format!("{} ({})", column.label(), kind(&column.kind)));
+    text += &wrapped("columns       ", &first_of(kinds));
+    if let Some(chosen) = &document.chosen {
+        text += &wrapped("family        ", &chosen.describe());
+    }
+    if let Model::Robust(model) = &document.model {
+        let (freedom, scale) = model.noise();
+        let of = if model.is_of_logarithm() { " of the logarithm" } else { "" };
+        let (freedom, scale) = (number(freedom), number(scale));
+        add(&mut text, &format!("noise         Student-t, {freedom} degrees of freedom, scale {scale}{of}\n"));
+    }
+    let belief = match document.model.settings().belief {
+        BeliefKind::LowRank { rank } => format!("the {rank} main directions of the correlations"),
+        BeliefKind::Diagonal => "a variance for each coefficient, no correlations".to_owned(),
+        BeliefKind::SquareRoot => "the square root of the precision, robust to rounding".to_owned(),
+        _ if is_by_class(&document.model) => "separate for each class, no correlations between classes".to_owned(),
+        _ => String::new(),
+    };
+    if !belief.is_empty() {
+        add(&mut text, &format!("belief        {belief}\n"));
+    }
+    let products = schema.products();
+    if !products.is_empty() {
+        text += &wrapped("products      ", &products);
+    }
+    if let Some(map) = &schema.map {
+        add(&mut text, &format!("features      {}\n", map.describe()));
+    }
+    if let Some(terms) = &schema.shape {
+        let own = terms.inputs().len();
+        let blocks = terms.blocks().into_iter().filter(|block| block.first >= own);
+        let words: Vec<String> = blocks.map(|block| format!("{} ({})", block.name, block.width)).collect();
+        if !words.is_empty() {
+            text += &wrapped("terms         ", &words);
+        }
+    }
+    if let Some(relevance) = &document.relevance {
+        text += &relevant(document, relevance);
+    }
+    if !schema.ignored.is_empty() {
+        let ignored = schema.ignored.iter().map(|(name, why)| format!("{name} ({why})"));
+        text += &wrapped("not used      ", &first_of(ignored));
+    }
+    if !document.changed.is_empty() {
+        let constant = |name: &String| schema.constant.iter().any(|(column, _)| column == name);
+        let word = |(name, rows): (&String, &u64)| {
+            let what = if constant(name) { "in" } else { "a new text in" };
+            format!("{name} ({what} {})", many(*rows, "row"))
+        };
+        let mut words: Vec<String> = document.changed.iter().map(word).collect();
+        words.push("a larger `--sniff` would use it".to_owned());
+        text += &wrapped("changed       ", &words);
+    }
+    let twice = twice(document);
+    if !twice.is_empty() {
+        text += &wrapped("learned twice ", &twice);
+    }
+    if let Some(rows) = document.imported {
+        add(&mut text, &format!("imported      the posterior of {}\n", many(rows, "row")));
+    }
+    if document.unlabelled > 0 {
+        add(&mut text, &format!("no target     {}\n", many(document.unlabelled, "row")));
+    }
+    if document.imputed > 0 {
+        add(
+            &mut text,
+            &format!("missing       {}, taken at the mean of the column\n", many(document.imputed, "number")),
+        );
+    }
+    if document.unknown > 0 {
+        let what = "entries of inputs outside the model (`--inputs`)";
+        add(&mut text, &format!("left out      {} {what}\n", grouped(document.unknown)));
+    }
+    text
+}
+
+/// The files whose rows another had taught the model before.
+fn twice(document: &Document) -> Vec<String> {
+    let again = document.passes.iter().filter(|pass| document.learned_before(pass).is_some());
+    again.map(|pass| format!("{} ({})", pass.input.data.display(), many(pass.rows, "row"))).collect()
+}
+
+/// The inputs that the first records told of, and how many they did not.
+fn relevant(document: &Document, relevance: &Relevance) -> String {
+    let names = document.schema.names();
+    let mut told: Vec<(&String, f64)> =
+        names.iter().zip(relevance.determined.iter().copied()).filter(|(_, determined)| *determined >= 0.5).collect();
+    told.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let of = format!("{} of {} inputs by the first {} rows", told.len(), names.len(), grouped(relevance.rows as u64));
+    let shown = told.iter().take(FEW).map(|(name, _)| shortened(name, 38));
+    let more = told.len().saturating_sub(FEW);
+    let words: Vec<String> =
+        std::iter::once(of).chain(shown).chain((more > 0).then(|| format!("and {more} more"))).collect();
+    wrapped("relevant      ", &words)
+}
+
+fn kind(kind: &Kind) -> String {
+    match kind {
+        Kind::Number { .. } => "number".to_owned(),
+        Kind::Levels { base, levels, rare } => {
+            let base = if base.is_empty() { "missing" } else { base };
+            let rare = if *rare > 0 { format!(", {} rarer together", grouped(*rare as u64)) } else { String::new() };
+            format!("{} levels{rare}; base {base}", levels.len() + 1)
+        }
+        Kind::Hashed { buckets } => format!("text, hashed into {buckets}"),
+        Kind::Entries { named: true, .. } => "names, hashed".to_owned(),
+        Kind::Entries { named: false, .. } => "by index".to_owned(),
+        Kind::Date { clock: false, order, .. } => format!("date{}", order.name()),
+        Kind::Date { clock: true, order, .. } => format!("date and time{}", order.name()),
+        Kind::Clock { .. } => "time of day".to_owned(),
+    }
+}
+
+/// Scores in lines.
+#[must_use]
+pub fn scores(summary: &Summary) -> String {
+    let mut text = String::new();
+    let mut line = |name: &str, value: String, beside: Option<String>| {
+        let beside = beside.map_or_else(String::new, |beside| format!("   without inputs {beside}"));
+        add(&mut text, &format!("  {name:<32} {value:>10}{beside}\n"));
+    };
+    line("log loss, nats a row", number(summary.log_loss), summary.plain_log_loss.map(number));
+    if let Some(rmse) = summary.rmse {
+        line("root mean squared error", number(rmse), summary.plain_rmse.map(number));
+    }
+    if let Some(accuracy) = summary.accuracy {
+        line("right class", format!("{:.1} %", 100.0 * accuracy), None);
+    }
+    if summary.unexpected > 0 {
+        let rows = format!("{} (expectation beyond floats)", many(summary.unexpected, "row"));
+        add(&mut text, &format!("  only in the log loss              {rows}\n"));
+    }
+    let mut line = |name: &str, value: String, beside: Option<String>| {
+        add(&mut text, &format!("  {name:<32} {value:>10}{}\n", beside.unwrap_or_default()));
+    };
+    // Of fewer rows the shares say nothing.
+    for (promised, held) in summary.coverage.iter().filter(|_| summary.rows >= FEWEST_HELD) {
+        let certified = summary.certified.iter().find(|share| share.level == *promised);
+        let certified = certified.map(|share| format!("   certified {:.1} %", 100.0 * share.certified));
+        let held = format!("{:.1} %", 100.0 * held);
+        line(&format!("{:.0} % intervals held", 100.0 * promised), held, certified);
+    }
+    for (share, size) in summary.certified.iter().filter_map(|share| Some((share, share.size?))) {
+        if LEVELS.contains(&share.level) {
+            let (own, held) = (format!("{:.1} %", 100.0 * share.own), 100.0 * share.certified);
+            let size = if size < 10.0 { format!("{size:.2}") } else { format!("{size:.0}") };
+            let certified = format!("   certified {held:.1} % ({size} classes)");
+            line(&format!("{:.0} % sets held", 100.0 * share.level), own, Some(certified));
+        }
+    }
+    if !summary.calibration.is_empty() {
+        text += "  predicted and observed\n";
+        for (predicted, seen, rows) in &summary.calibration {
+            add(&mut text, &format!("    {predicted:>6.3} {seen:>6.3} {:>12} rows  {}\n", grouped(*rows), bar(*seen)));
+        }
+    }
+    text
+}
+
+/// The least number of rows for which it is told how many intervals held.
+const FEWEST_HELD: u64 = 20;
+
+/// Whether labels came in runs when the rows were learned.
+fn is_ordered(document: &Document) -> bool {
+    document.reordered.is_some() || document.model.info().order.is_some_and(|order| order.is_in_runs())
+}
+
+/// The scores on the way, with the order that the rows had; `more` says by what they were predicted.
+#[must_use]
+pub fn progressive(document: &Document, more: &str) -> String {
+    let told = |scored: &Scores, order: &str| {
+        format!("scores        each row predicted before it was learned{more}\n{order}{}", scores(&scored.summary()))
+    };
+    if document.scores.rows == 0 {
+        return String::new();
+    }
+    let mut text = String::new();
+    if let Some(Reordered { scores, .. }) = &document.reordered {
+        text += &told(scores, "              in random order\n");
+    }
+    let order = "              in the file's order, which is not random\n";
+    text + &told(&document.scores, if is_ordered(document) { order } else { "" })
+}
+
+/// What each term adds to the predictor, the largest share first.
+fn contributions(document: &Document) -> String {
+    let mut shares = shares(document);
+    if shares.is_empty() {
+        return String::new();
+    }
+    let largest = |share: &Share| share.shares.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    shares.sort_by(|a, b| largest(b).total_cmp(&largest(a)));
+    let mut text = "contributions share of the predictor's variance over first rows, by term\n".to_owned();
+    for own in &shares {
+        let percent: Vec<String> = own.shares.iter().map(|share| format!("{:>6.1} %", 100.0 * share)).collect();
+        let weights = many(own.weights as u64, "weight");
+        let deviation = own.deviation.map_or_else(String::new, |deviation| format!("   sd {}", number(deviation)));
+        add(
+            &mut text,
+            &format!("  {:<38} {weights:>12}  {}{deviation}\n", shortened(&own.term, 38), percent.join(" ")),
+        );
+    }
+    text
+}
+
+/// Coefficients and health.
+///
+/// # Errors
+/// Intervals beyond the range of floats.
+pub fn body(document: &Document, top: usize) -> Result<String, TermsError> {
+    let (lines, all) = lines(document, top, true)?;
+    let mut text = contributions(document);
+    if !lines.is_empty() {
+        let what = match document.target.kind {
+            TargetKind::Number if is_of_logarithm(&document.model) => "of the log of the target",
+            TargetKind::Number => "of the target",
+            TargetKind::Count => "of the log of the mean",
+            TargetKind::Classes(_) => "of the log odds",
+        };
+        add(
+            &mut text,
+            &format!(
+                "coefficients  {what}, {:.0} % intervals; the {} most certain of {all}\n",
+                100.0 * LEVEL,
+                lines.len()
+            ),
+        );
+        for line in &lines {
+            let interval = format!("[{}, {}]", number(line.lower), number(line.upper));
+            add(&mut text, &format!("  {:<38} {:>10}  {interval}\n", shortened(&line.label(), 38), number(line.mean)));
+        }
+    }
+    if let Some(refined) = &document.refined {
+        let passes = if refined.passes == 1 { "one pass".to_owned() } else { format!("{} passes", refined.passes) };
+        let end = if refined.converged { "converged" } else { "a larger `--refine` gains more" };
+        add(
+            &mut text,
+            &format!("refined       by {passes} more: {} nats of evidence; {end}\n", number(refined.gained)),
+        );
+    }
+    let info = document.model.info();
+    let rows = info.observations.max(1) as f64;
+    add(&mut text, &format!("evidence      {} nats, {} a row\n", number(info.evidence), number(info.evidence / rows)));
+    if let Some(Reordered { runs, .. }) = &document.reordered {
+        let what = format!("labels come in runs ({runs:.0} standard deviations beyond chance)");
+        add(&mut text, &format!("order         {what}\n"));
+        add(&mut text, "              the rows were learned again in random order\n");
+    } else if let Some(order) = info.order.filter(Order::is_in_runs) {
+        text += &wrapped("order         ", &order.to_string().split(", ").map(str::to_owned).collect::<Vec<_>>());
+    }
+    let advice = match &document.refined {
+        Some(refined) if refined.converged && refined.rows == document.scores.rows => "refined".to_owned(),
+        _ => info.advice.to_string(),
+    };
+    text += &wrapped("health        ", &[format!("{:.1} digits left", info.health.digits), advice]);
+    if info.warming_up {
+        text += "              still gathering the first rows\n";
+    }
+    if let Some(row) = info.last_change {
+        add(&mut text, &format!("              abrupt change at row {}\n", grouped(row)));
+    }
+    Ok(text)
+}
+
+/// At most so many coefficients with what is believed of them, the surest first if asked for or if there are more; and how many there are.
+fn lines(document: &Document, most: usize, sorted: bool) -> Result<(Vec<Line>, usize), TermsError> {
+    let classes = match &document.target.kind {
+        TargetKind::Classes(classes) if classes.len() > 2 => classes.as_slice(),
+        _ => &[],
+    };
+    let units = document.schema.shape.as_ref().map_or_else(Vec::new, Terms::slope_units);
+    let units = &units;
+    let of_class = |(k, coefficients): (usize, Vec<Coefficient>)| {
+        let first = coefficients.len() - document.model.inputs();
+        let unit = move |at: usize| at.checked_sub(first).and_then(|input| units.get(input)).copied().unwrap_or(1.0);
+        let own = coefficients.into_iter().enumerate();
+        own.map(move |(at, coefficient)| (classes.get(k + 1), unit(at), coefficient))
+    };
+    let mut all: Vec<_> = document.model.coefficients()?.into_iter().enumerate().flat_map(of_class).collect();
+    let count = all.len();
+    if sorted || count > most {
+        let sure = |own: &Coefficient| (own.belief.mean() / own.belief.standard_deviation()).abs();
+        all.sort_by(|(_, _, a), (_, _, b)| sure(b).total_cmp(&sure(a)));
+    }
+    let line = |(class, unit, own): (Option<&String>, f64, Coefficient)| {
+        let Interval { lower, upper, .. } = own.belief.interval(LEVEL)?;
+        let (mean, sd) = (unit * own.belief.mean(), unit * own.belief.standard_deviation());
+        Ok(Line { class: class.cloned(), name: own.name, mean, sd, lower: unit * lower, upper: unit * upper })
+    };
+    // Intervals take longer than all else: of a million coefficients a few are shown.
+    all.into_iter().take(most).map(line).collect::<Result<_, _>>().map(|lines| (lines, count))
+}
+
+/// All that is known of a model, for programs.
+///
+/// # Errors
+/// Intervals beyond the range of floats.
+pub fn card(document: &Document) -> Result<Value, TermsError> {
+    let info = document.model.info();
+    let settings = document.model.settings();
+    let pass = |pass: &crate::table::document::Pass| {
+        json!({
+            "file": pass.input.data.display().to_string(), "rows": pass.rows,
+            "fingerprint": format!("fnv1a:{:016x}", pass.fingerprint),
+        })
+    };
+    let data: Vec<Value> = document.passes.iter().map(pass).collect();
+    let standardise = match &settings.standardise {
+        Standardise::Never => "never",
+        Standardise::Fixed { .. } => "fixed",
+        _ => "first rows",
+    };
+    let (lines, all) = lines(document, MOST, false)?;
+    let shape = document.schema.shape.is_some();
+    let (terms, effects) = (shape.then(|| shares(document)), shape.then(|| curves(document)).transpose()?);
+    Ok(json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "target": document.target,
+        "data": data,
+        "learned_twice": twice(document),
+        "schema": document.schema,
+        "belief": settings.belief,
+        "memory": settings.memory,
+        "rows": info.observations,
+        "rows_without_target": document.unlabelled,
+        "numbers_imputed": document.imputed,
+        "entries_unknown": document.unknown,
+        "rows_of_changed_columns": document.changed,
+        "scores": (document.scores.rows > 0).then(|| document.scores.summary()),
+        "scores_in_order": is_ordered(document),
+        "scores_in_random_order": document.reordered.as_ref().map(|again| again.scores.summary()),
+        "evidence": info.evidence,
+        "order": info.order.map(|order| json!({
+            "runs": order.runs, "gained": order.gained, "error": order.error, "sampled": order.sampled,
+            "in_runs": order.is_in_runs(), "matters": order.matters(),
+        })),
+        "prior": {
+            "scale": info.prior_scale,
+            "scales": info.prior_scales,
+            "intercept_scale": settings.intercept_scale,
+            "standardise": standardise,
+        },
+        "terms": terms,
+        "effects": effects,
+        "family": document.chosen,
+        "noise": match &document.model {
+            Model::Robust(model) => Some(json!({ "degrees_of_freedom": model.noise().0, "scale": model.noise().1 })),
+            _ => None,
+        },
+        "relevance": document.relevance,
+        "imported": document.imported,
+        "refined": document.refined,
+        "digits_left": info.health.digits,
+        "advice": info.advice.to_string(),
+        "coefficient_level": LEVEL,
+        "coefficients_in_all": all,
+        "coefficients": lines,
+    }))
+}

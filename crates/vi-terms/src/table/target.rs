@@ -1,0 +1,224 @@
+//! The target.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::TermsError;
+use crate::table::options::Family;
+use crate::table::schema::{distinct, distinct_words, is_missing};
+use crate::table::source::{Record, Source};
+
+/// The column to predict, and what its values are.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Target {
+    /// The name of the column.
+    pub column: String,
+    /// The type of its values.
+    pub kind: TargetKind,
+}
+
+/// The type of a target.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub enum TargetKind {
+    /// Numbers.
+    Number,
+    /// Counts.
+    Count,
+    /// Two or more; of two the second is the one whose probability is told.
+    Classes(Vec<String>),
+}
+
+/// What a text of a target of classes should have been.
+pub(crate) const SHOWN_CLASS: &str = "a class that the first rows have shown";
+
+/// Values of a target that are kept to tell what it is.
+const MOST_VALUES: usize = 10_000;
+
+/// Values of the column that tell what the whole file holds: each number, and each text that returns (another may be a mistake), up to
+/// twice.
+///
+/// # Errors
+/// A file that cannot be read.
+pub(crate) fn values_of<S: Source>(source: &mut S, column: &str) -> Result<Vec<String>, S::Error> {
+    let place = source.columns().position(column).map_err(|error| source.refused(error))?;
+    let (mut counts, mut record) = (HashMap::<String, usize>::new(), Record::default());
+    while source.next(&mut record)? {
+        let text = record.field(place);
+        let room = counts.len() < MOST_VALUES;
+        match counts.get_mut(text) {
+            Some(count) => *count += 1,
+            None if room => _ = counts.insert(text.to_owned(), 1),
+            None => {}
+        }
+    }
+    let told = counts.into_iter().filter(|(text, count)| *count > 1 || text.parse::<f64>().is_ok());
+    Ok(told.flat_map(|(text, count)| std::iter::repeat_n(text, count.min(2))).collect())
+}
+
+/// Classes beyond which a target of words is taken for a mistake.
+const MOST_CLASSES: usize = 200;
+
+impl Target {
+    /// The target, inferred from values of it, those of the first records.
+    ///
+    /// # Errors
+    /// A column without values, of one class, or not of the family that was asked for.
+    pub(crate) fn infer(column: &str, fields: &[&str], family: Family, classes: &[String]) -> Result<Self, TermsError> {
+        let fail = |what: String| TermsError::Target { column: column.to_owned(), what };
+        let found = match distinct(fields) {
+            _ if !classes.is_empty() => classes.to_vec(),
+            found if found.iter().all(|text| text.parse::<f64>().is_ok()) && !found.is_empty() => found,
+            found if matches!(family, Family::Auto | Family::Classes) && found.len() < MOST_CLASSES => {
+                distinct_words(fields)
+            }
+            found => found,
+        };
+        if found.is_empty() {
+            return Err(fail("no value in the first rows, so there is nothing to learn".to_owned()));
+        }
+        let numbers: Option<Vec<f64>> =
+            found.iter().map(|text| text.parse().ok().filter(|x: &f64| x.is_finite())).collect();
+        let two = |low: f64| numbers.as_ref().is_some_and(|numbers| numbers.iter().all(|x| *x == low || *x == 1.0));
+        let zero_one = two(0.0) || two(-1.0);
+        // Two values that return are classes, whichever they are.
+        let returns = |text: &String| fields.iter().filter(|field| *field == text).nth(1).is_some();
+        let binary = zero_one || found.len() == 2 && found.iter().all(returns);
+        let family = match family {
+            Family::Auto if !classes.is_empty() || numbers.is_none() || binary => Family::Classes,
+            Family::Auto => Family::Number,
+            given => given,
+        };
+        let kind = match (family, numbers) {
+            (Family::Classes, numbers) => {
+                let mut found = found;
+                if let (true, Some(numbers)) = (classes.is_empty(), numbers) {
+                    let mut pairs: Vec<(f64, String)> = numbers.into_iter().zip(found).collect();
+                    pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
+                    found = pairs.into_iter().map(|(_, text)| text).collect();
+                }
+                if let [class] = found.as_slice() {
+                    return Err(TermsError::OneClass { column: column.to_owned(), class: class.clone() });
+                }
+                if found.len() > MOST_CLASSES {
+                    let what = marked(&found).unwrap_or_else(|| "for a number use `--family number`".to_owned());
+                    return Err(fail(format!("{} classes; {what}", found.len())));
+                }
+                TargetKind::Classes(found)
+            }
+            (Family::Count | Family::Poisson | Family::NegativeBinomial, Some(numbers))
+                if numbers.iter().all(|x| *x >= 0.0 && x.fract() == 0.0) =>
+            {
+                TargetKind::Count
+            }
+            (Family::Count | Family::Poisson | Family::NegativeBinomial, _) => {
+                return Err(fail("some values are not counts (0, 1, 2, …)".to_owned()));
+            }
+            (Family::LogNormal | Family::LogRobust, Some(numbers)) if numbers.iter().any(|x| *x <= 0.0) => {
+                return Err(fail("some values are not positive, so that they have no logarithm".to_owned()));
+            }
+            (_, Some(_)) => TargetKind::Number,
+            (_, None) => {
+                let word = found.iter().find(|text| text.parse::<f64>().is_err()).unwrap_or(&found[0]);
+                let what = marked(&found).unwrap_or_else(|| "for classes use `--family classes`".to_owned());
+                return Err(fail(format!("`{word}` is not a number; {what}")));
+            }
+        };
+        Ok(Self { column: column.to_owned(), kind })
+    }
+
+    /// The target as a number, a class by its place in the list; none where it is missing.
+    ///
+    /// # Errors
+    /// A text that is none of this target's.
+    pub(crate) fn read(&self, text: &str, row: u64) -> Result<Option<f64>, TermsError> {
+        if is_missing(text) && !matches!(&self.kind, TargetKind::Classes(classes) if classes.iter().any(|c| c == text))
+        {
+            return Ok(None);
+        }
+        let wrong = |expected, hint| TermsError::Field {
+            row,
+            column: self.column.clone(),
+            text: text.to_owned(),
+            expected,
+            hint,
+        };
+        match &self.kind {
+            TargetKind::Classes(classes) => match classes.iter().position(|class| class == text) {
+                Some(place) => Ok(Some(place as f64)),
+                None => Err(wrong(SHOWN_CLASS, "; `--classes` names all classes")),
+            },
+            TargetKind::Number => {
+                let value = text.parse().ok().filter(|x: &f64| x.is_finite());
+                value.map(Some).ok_or_else(|| wrong("a finite number", ""))
+            }
+            TargetKind::Count => {
+                let value = text.parse().ok().filter(|x: &f64| x.is_finite() && *x >= 0.0 && x.fract() == 0.0);
+                value.map(Some).ok_or_else(|| wrong("a count", ""))
+            }
+        }
+    }
+
+    /// A description for people.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        match &self.kind {
+            TargetKind::Number => format!("{}, a number", self.column),
+            TargetKind::Count => format!("{}, a count", self.column),
+            TargetKind::Classes(classes) if classes.len() == 2 => {
+                format!("{}: the probability of `{}` (else `{}`)", self.column, classes[1], classes[0])
+            }
+            TargetKind::Classes(classes) => format!("{}, one of {} classes", self.column, classes.len()),
+        }
+    }
+}
+
+/// A hint for texts that would be numbers without marks of money, shares or thousands.
+fn marked(found: &[String]) -> Option<String> {
+    const MARKS: [char; 7] = ['$', '€', '£', '%', ',', ' ', '\''];
+    let plain = |text: &String| text.replace(MARKS, "").parse::<f64>().is_ok();
+    let mut marks: Vec<char> = found.iter().flat_map(|text| text.chars()).filter(|c| MARKS.contains(c)).collect();
+    marks.sort_unstable();
+    marks.dedup();
+    (!marks.is_empty() && found.iter().all(plain)).then(|| {
+        let marks = marks.iter().map(|mark| format!("`{mark}`")).collect::<Vec<_>>().join(" and ");
+        format!("the numbers have {marks} in them: remove these (`1234.5`)")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(fields: &[&str], family: Family, classes: &[&str]) -> Result<TargetKind, String> {
+        let classes: Vec<String> = classes.iter().map(|&class| class.to_owned()).collect();
+        Target::infer("y", fields, family, &classes).map(|target| target.kind).map_err(|error| error.to_string())
+    }
+
+    fn classes(names: &[&str]) -> TargetKind {
+        TargetKind::Classes(names.iter().map(|&name| name.to_owned()).collect())
+    }
+
+    #[test]
+    fn values_tell_what_a_target_is() {
+        assert_eq!(kind(&["1.5", "2", "NA"], Family::Auto, &[]), Ok(TargetKind::Number));
+        assert_eq!(kind(&["1", "0", "0"], Family::Auto, &[]), Ok(classes(&["0", "1"])));
+        assert_eq!(kind(&["2", "1", "1", "2", "?"], Family::Auto, &[]), Ok(classes(&["1", "2"])));
+        assert_eq!(kind(&["2", "1", "1"], Family::Auto, &[]), Ok(TargetKind::Number));
+        let words = ["none", "-", "?", "na", "mild", "", "NA"];
+        assert_eq!(kind(&words, Family::Auto, &[]), Ok(classes(&["-", "?", "mild", "na", "none"])));
+        assert_eq!(kind(&["1", "-1"], Family::Auto, &[]), Ok(classes(&["-1", "1"])));
+        assert_eq!(kind(&["yes", "no"], Family::Auto, &[]), Ok(classes(&["no", "yes"])));
+        assert_eq!(kind(&["10", "9", "11"], Family::Classes, &[]), Ok(classes(&["9", "10", "11"])));
+        assert_eq!(kind(&["a", "b"], Family::Auto, &["c", "b", "a"]), Ok(classes(&["c", "b", "a"])));
+        assert_eq!(kind(&["3", "0"], Family::Count, &[]), Ok(TargetKind::Count));
+        assert!(kind(&["1.5"], Family::Count, &[]).unwrap_err().contains("counts"));
+        assert!(kind(&["late", "4"], Family::Number, &[]).unwrap_err().contains("`late` is not a number"));
+        assert!(kind(&["late"], Family::Auto, &[]).unwrap_err().contains("`--classes`"));
+        assert!(kind(&["", "NA"], Family::Auto, &[]).unwrap_err().contains("no value"));
+        let money = kind(&["$1,200.5", "$3"], Family::Number, &[]).unwrap_err();
+        assert!(money.contains("numbers have `$` and `,` in them: remove these"), "{money}");
+    }
+}

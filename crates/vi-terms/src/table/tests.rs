@@ -1,0 +1,195 @@
+//! Whole fits of rows in memory.
+
+use vi_models::online::Prediction;
+
+use super::effects::shares;
+use super::summary::surest;
+use super::{Columns, Document, Family, Input, Options, Rows, fit, update};
+use crate::TermsError;
+use crate::table::source::Record;
+
+fn columns() -> Columns {
+    Columns::new(["size", "town", "listed", "rent"].map(str::to_owned), None)
+}
+
+/// Rents of flats: a line in the size, a town, dates, every ninth size missing.
+fn flats(n: u32) -> Vec<Record> {
+    let of = |k: u32| {
+        let (size, town) = (20 + 7 * k % 101, ["Ulm", "Bonn", "Köln"][(k * k % 7 % 3) as usize]);
+        let rent = 9 * size + if town == "Köln" { 80 } else { 0 } + k * 13 % 31;
+        let size = if k.is_multiple_of(9) { String::new() } else { size.to_string() };
+        [size, town.to_owned(), format!("2024-{:02}-{:02}", 1 + k % 12, 1 + k % 28), rent.to_string()]
+    };
+    (0..n).map(|k| of(k).into_iter().collect()).collect()
+}
+
+fn fitted(target: &str, rows: &[Record]) -> Result<Document, TermsError> {
+    let (columns, options) = (columns(), Options { target: Some(target.to_owned()), ..Options::default() });
+    fit(&options, &Input::in_memory("flats", false), false, || Ok(Rows::new(&columns, rows.iter().cloned())))
+}
+
+fn means(document: &Document, rows: &[Record]) -> Vec<f64> {
+    let columns = columns();
+    let mut answers = document.answers(&columns).unwrap();
+    rows.iter().map(|row| answers.predict(row, 1).unwrap().mean().unwrap_or(f64::NAN)).collect()
+}
+
+#[test]
+fn texts_dates_and_gaps_are_inputs() {
+    let rows = flats(300);
+    let document = fitted("rent", &rows).unwrap();
+    let summary = document.scores.summary();
+    assert_eq!((summary.rows, document.imputed), (300, 34));
+    assert!(summary.rmse.unwrap() < 0.6 * summary.plain_rmse.unwrap(), "{summary:?}");
+    let names = document.schema.names();
+    for name in ["size", "size is missing", "town=Köln", "listed: days"] {
+        assert!(names.iter().any(|own| own == name), "{name} in {names:?}");
+    }
+}
+
+#[test]
+fn a_stored_model_answers_and_learns_on_to_the_bit() {
+    let (rows, more) = (flats(200), flats(260).split_off(200));
+    let mut document = fitted("rent", &rows).unwrap();
+    let mut again = Document::of_bytes(document.text().unwrap().as_bytes()).unwrap();
+    assert_eq!(means(&document, &more), means(&again, &more));
+    let columns = columns();
+    for own in [&mut document, &mut again] {
+        update(own, &mut Rows::new(&columns, more.iter().cloned()), &Input::in_memory("more", false)).unwrap();
+    }
+    assert_eq!(means(&document, &more), means(&again, &more));
+    assert_eq!(document.passes.iter().map(|pass| pass.rows).collect::<Vec<_>>(), [200, 60]);
+    let damaged = document.text().unwrap().replace("\"unlabelled\":0", "\"unlabelled\":1");
+    assert!(matches!(Document::of_bytes(damaged.as_bytes()), Err(TermsError::Document { .. })));
+}
+
+#[test]
+fn a_class_that_comes_after_the_first_rows_is_learned_in_a_second_pass() {
+    let columns = Columns::new(["x", "y"].map(str::to_owned), None);
+    let row = |k: u32| {
+        let class = if k > 400 && k.is_multiple_of(5) { "late" } else { ["early", "middle"][(k % 2) as usize] };
+        [(k * 7 % 23).to_string(), class.to_owned()].into_iter().collect::<Record>()
+    };
+    let options = Options { target: Some("y".to_owned()), sniff: 100, ..Options::default() };
+    let table = || Ok(Rows::new(&columns, (0..600).map(row)));
+    let document = fit(&options, &Input::in_memory("classes", false), false, table).unwrap();
+    assert_eq!(document.target.describe(), "y, one of 3 classes");
+}
+
+#[test]
+fn errors_name_the_column_the_row_and_the_value() {
+    let mut rows = flats(120);
+    let error = fitted("rnet", &rows).unwrap_err();
+    assert!(error.to_string().ends_with("no column `rnet`; did you mean `rent`?"), "{error}");
+    rows[70] = ["40", "Ulm", "2024-01-01", "dear"].into_iter().collect();
+    let document = fitted("rent", &rows[..70]).unwrap();
+    let (columns, mut next) = (columns(), document.clone());
+    let error = update(&mut next, &mut Rows::new(&columns, rows[60..].iter().cloned()), &Input::in_memory("x", false));
+    assert_eq!(error.unwrap_err().to_string(), "row 11, column `rent`: `dear` is not a finite number");
+    let skipped = Input::in_memory("x", true);
+    assert!(matches!(update(&mut next, &mut Rows::new(&columns, []), &skipped), Ok(())));
+    assert!(matches!(fitted("rent", &[]), Err(TermsError::Empty)));
+    assert!(matches!(fitted("town", &rows[..1]), Err(TermsError::OneClass { .. } | TermsError::NoInputs { .. })));
+}
+
+/// Thirty groups of twelve rows with intercepts and slopes of their own, by a hash that R computes alike.
+fn of_groups() -> Vec<Record> {
+    let h = |k: f64| {
+        let s = (12.9898 * k).sin() * 43758.5453;
+        s - s.floor()
+    };
+    let bell = |k: f64| h(k) + h(1000.0 + k) + h(2000.0 + k) - 1.5;
+    let row = |k: u32| {
+        let (k, g) = (f64::from(k), f64::from(k % 30));
+        let x = (10.0 * h(k + 1.0)).round_ties_even() / 2.0;
+        let (u, v, e) = (4.0 * bell(1000.0 + g), bell(4000.0 + g), 2.0 * bell(7000.0 + k));
+        let y = (100.0 * (3.0 + 0.7 * x + u + v * (x - 2.5) + e)).round_ties_even() / 100.0;
+        [x.to_string(), g.to_string(), y.to_string()].into_iter().collect()
+    };
+    (0..360).map(row).collect()
+}
+
+/// lme4 1.1: `lmer(y ~ c + (1 + c || g))` with `c = x − mean(x)`, which is the point at which intercepts and slopes are independent here.
+#[test]
+fn groups_of_a_formula_are_those_of_lme4() {
+    let columns = Columns::new(["x", "g", "y"].map(str::to_owned), None);
+    let options = Options { formula: Some("y ~ (x || g)".to_owned()), family: Family::Gaussian, ..Options::default() };
+    let rows = of_groups();
+    let table = || Ok(Rows::new(&columns, rows.iter().cloned()));
+    let document = fit(&options, &Input::in_memory("groups", false), false, table).unwrap();
+    let coefficients = surest(&document, 100).unwrap();
+    let of = |name: &str| coefficients.iter().find(|own| own.name == name).map(|own| (own.mean, own.sd)).unwrap();
+    // Its standard error is that of REML's optimum, over which the components are averaged here.
+    let (slope, error) = of("x");
+    assert!((slope - 0.6493654).abs() < 0.25 * 0.1063269 && (error / 0.1063269 - 1.0).abs() < 0.1, "{slope} {error}");
+    for (group, intercept, slope) in
+        [("0", 2.19917215, 0.14224354), ("7", 1.09284639, -0.59430685), ("29", -0.52963423, 0.18016678)]
+    {
+        let (own, own_slope) = (of(&format!("g={group}")), of(&format!("x:g={group}")));
+        assert!((own.0 - intercept).abs() < 0.25 * own.1, "{group}: {own:?}");
+        assert!((own_slope.0 - slope).abs() < 0.25 * own_slope.1, "{group}: {own_slope:?}");
+    }
+    let deviations: Vec<f64> = shares(&document).iter().filter_map(|share| share.deviation).collect();
+    // Their own standard errors are a seventh (30 groups) at the least.
+    for (found, reml) in deviations.iter().zip([1.939137, 0.538657]) {
+        assert!((found / reml - 1.0).abs() < 0.25 / 7.0, "{found} {reml}");
+    }
+    assert_eq!(deviations.len(), 2);
+
+    // A new group varies as the groups do, and is the same after the model was stored.
+    let again = Document::of_bytes(document.text().unwrap().as_bytes()).unwrap();
+    let at = |document: &Document, group: &str| {
+        let row: Record = ["2.5", group, ""].map(str::to_owned).into_iter().collect();
+        let predicted = document.answers(&columns).unwrap().predict(&row, 1).unwrap();
+        let Prediction::Number(seen) = predicted else { unreachable!("the target is a number") };
+        seen.expectation.standard_deviation()
+    };
+    let (known, new) = (at(&again, "7"), at(&again, "new"));
+    assert!(known < 0.2 * new && (new / 1.939137_f64.hypot(0.3583044) - 1.0).abs() < 0.1, "{known} {new}");
+    assert_eq!(known.to_bits(), at(&document, "7").to_bits());
+}
+
+#[test]
+fn numbers_that_name_groups_have_levels_beside_them_unless_kept() {
+    let columns = Columns::new(["x", "g", "y"].map(str::to_owned), None);
+    let rows = of_groups();
+    let names = |options: Options| {
+        let options = Options { target: Some("y".to_owned()), ..options };
+        let table = || Ok(Rows::new(&columns, rows.iter().cloned()));
+        fit(&options, &Input::in_memory("groups", false), false, table).unwrap().schema.names()
+    };
+    let has = |names: &[String], name: &str| names.iter().any(|own| own == name);
+    let plain = names(Options::default());
+    // `x` has as many values, and the labels are a curve of it.
+    assert!(has(&plain, "g") && has(&plain, "g=7") && has(&plain, "g=(other)") && !has(&plain, "x=2"), "{plain:?}");
+    for options in [
+        Options { number: vec!["g".to_owned()], ..Options::default() },
+        Options { shape: Some(crate::Shape::Line), ..Options::default() },
+        Options { levels: 40, ..Options::default() },
+    ] {
+        assert!(!has(&names(options), "g=7"));
+    }
+}
+
+#[test]
+fn a_wrong_group_is_told_with_its_place() {
+    let columns = columns();
+    let rows = flats(60);
+    for (formula, expected) in [
+        ("rent ~ (town || listed)", "column `town` is not a number (the term at 8)"),
+        ("rent ~ size + (1 | tonw)", "did you mean `town`?"),
+        ("rent ~ size + (1 | rent)", "`rent` is the target and cannot be an input"),
+    ] {
+        let options = Options { formula: Some(formula.to_owned()), ..Options::default() };
+        let table = || Ok(Rows::new(&columns, rows.iter().cloned()));
+        let error = fit(&options, &Input::in_memory("flats", false), false, table).unwrap_err();
+        assert!(error.to_string().ends_with(expected), "{formula}: {error}");
+    }
+    let many: Vec<Record> = (0..2100)
+        .map(|k: u32| [(k % 7).to_string(), format!("t{k}"), String::new(), (k % 11).to_string()].into_iter().collect())
+        .collect();
+    let options = Options { formula: Some("rent ~ (1 | town)".to_owned()), ..Options::default() };
+    let error =
+        fit(&options, &Input::in_memory("flats", false), false, || Ok(Rows::new(&columns, many.iter().cloned())));
+    assert!(error.unwrap_err().to_string().contains("2100 groups at 8 are more than 2000"));
+}

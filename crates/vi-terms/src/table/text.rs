@@ -1,0 +1,116 @@
+//! Words and numbers in lines of 80 columns.
+
+use vi_plot::visible;
+
+/// Appends a line, which stays one whatever the names in it hold.
+pub fn add(text: &mut String, line: &str) {
+    text.push_str(&visible(line.strip_suffix('\n').unwrap_or(line)));
+    text.push('\n');
+}
+
+/// Four digits, without an exponent where that is readable.
+#[must_use]
+pub fn number(value: f64) -> String {
+    let size = value.abs();
+    if value == 0.0 {
+        "0".to_owned()
+    } else if (1e-3..1e5).contains(&size) {
+        let whole = size.log10().floor().clamp(0.0, 3.0);
+        let digits = if size < 1.0 { 4 } else { usize::try_from(rounded(3.0 - whole)).unwrap_or(0) };
+        format!("{value:.digits$}")
+    } else {
+        format!("{value:.2e}")
+    }
+}
+
+/// A count near `value`.
+#[must_use]
+pub fn rounded(value: f64) -> u64 {
+    // A count of rows, or of digits: far below 2⁵³.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 2^53")]
+    let whole = value.clamp(0.0, 9e15) as u64;
+    whole
+}
+
+/// Digits in groups of three.
+#[must_use]
+pub fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (k, digit) in digits.chars().enumerate() {
+        if k > 0 && (digits.len() - k).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// So many of something.
+#[must_use]
+pub fn many(count: u64, what: &str) -> String {
+    format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" })
+}
+
+pub(crate) fn bar(share: f64) -> String {
+    "#".repeat(usize::try_from(rounded((20.0 * share).round())).unwrap_or(0))
+}
+
+/// A name of at most `most` characters.
+#[must_use]
+pub fn shortened(name: &str, most: usize) -> String {
+    let name = visible(name);
+    if name.chars().count() <= most {
+        return name.into_owned();
+    }
+    name.chars().take(most - 1).chain(['…']).collect()
+}
+
+/// The first words of many, and how many more there are.
+pub(crate) fn first_of(words: impl ExactSizeIterator<Item = String>) -> Vec<String> {
+    const MOST: usize = 40;
+    let more = words.len().saturating_sub(MOST);
+    let last = (more > 0).then(|| format!("and {} more", grouped(more as u64)));
+    words.take(MOST).chain(last).collect()
+}
+
+/// Words after a heading, in lines of 80 columns.
+#[must_use]
+pub fn wrapped(heading: &str, words: &[String]) -> String {
+    let mut text = String::new();
+    let mut line = heading.to_owned();
+    for (k, word) in words.iter().enumerate() {
+        let word = visible(word) + if k + 1 < words.len() { ", " } else { "" };
+        if line.chars().count() > heading.len() && line.chars().count() + word.trim_end().chars().count() > 80 {
+            text += line.trim_end();
+            text.push('\n');
+            line = " ".repeat(heading.len());
+        }
+        line += &word;
+    }
+    text + line.trim_end() + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        assert_eq!(number(0.123_456), "0.1235");
+        assert_eq!(number(-12.3456), "-12.35");
+        assert_eq!(number(1234.5), "1234");
+        assert_eq!(number(1.5e7), "1.50e7");
+        assert_eq!(grouped(1_234_567), "1,234,567");
+        assert_eq!(grouped(12), "12");
+        assert_eq!((many(1, "row"), many(2000, "row")), ("1 row".to_owned(), "2,000 rows".to_owned()));
+        assert_eq!(shortened("abcdef", 4), "abc…");
+    }
+
+    #[test]
+    fn lines_end_before_column_80() {
+        let words: Vec<String> = (0..40).map(|k| format!("column{k}")).collect();
+        let text = wrapped("columns  ", &words);
+        assert!(text.lines().all(|line| line.chars().count() <= 80) && text.lines().count() > 3);
+    }
+}

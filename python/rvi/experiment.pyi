@@ -1,0 +1,25 @@
+from dataclasses import dataclass
+from typing import Self
+
+from numpy.typing import ArrayLike
+
+@dataclass(frozen=True)
+class Effect:
+    estimate: float
+    log_e_value: float
+    interval: tuple[float, float]
+    @property
+    def e_value(self) -> float: ...
+    @property
+    def p_value(self) -> float: ...
+
+class Experiment:
+    inputs: int
+    def __init__(self, inputs: int = ...) -> None: ...
+    @property
+    def rows(self) -> int: ...
+    def update(self, X: ArrayLike, y: ArrayLike) -> Self: ...
+    def merge(self, other: Experiment) -> Self: ...
+    def effect(
+        self, contrast: ArrayLike | None = ..., *, size: float, level: float = ..., null: float = ...,
+    ) -> Effect: ...

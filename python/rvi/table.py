@@ -1,0 +1,367 @@
+"""Models of tables with named columns, as the command ``rvi`` makes them.
+
+Columns may hold numbers, texts, dates, categories and gaps. The first rows decide the kind of each, its curves and products, and the family of the
+target; one pass learns the rows, each predicted and scored before. A model is the file of ``rvi fit``: the command reads it, and
+`load` reads what the command wrote.
+
+Examples
+--------
+>>> import rvi
+>>> flats = {"size": [31.0, 58.0, None, 44.0] * 30, "town": ["Ulm", "Bonn", "Ulm", "Bonn"] * 30, "rent": [420, 610, 500, 480] * 30}
+>>> model = rvi.fit(flats, "rent")
+>>> model
+<rvi.Model of rent, a number: 120 rows learned>
+>>> [round(float(rent), -2) for rent in model.predict({"size": [50.0], "town": ["Bonn"]})]
+[500.0]
+"""
+
+import json
+import os
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+from ._rvi import Table
+
+__all__ = ["Model", "fit", "load"]
+
+
+def fit(
+    table, target=None, *, shape=None, family="auto", formula=None, ignore=(), text=(), number=(), classes=(), levels=100, sniff=2000,
+    forget="nothing", prior=(), keep_order=False, skip_bad=False,
+):  # fmt: skip
+    """Learn a table in one pass, with the options and the defaults of ``rvi fit``.
+
+    Parameters
+    ----------
+    table : table
+        A table of pandas (needs PyArrow), Polars or PyArrow, any object with ``__arrow_c_stream__``, or a dict of columns (needs PyArrow). The index of a
+        pandas table is no column.
+    target : str, optional
+        The column to predict, unless the formula names it.
+    shape : {"line", "smooth", "pairs", "any"}, optional
+        A line in each input, a curve for each number, products of two inputs beside the curves, or any shape. By default
+        the inputs and the number of rows decide.
+    family : str
+        ``"auto"``, ``"number"``, ``"gaussian"``, ``"robust"``, ``"log-normal"``, ``"log-robust"``, ``"classes"``, ``"count"``, ``"poisson"`` or
+        ``"negative-binomial"``.
+    formula : str, optional
+        Target and inputs, for example ``"late ~ . - id + carrier:origin + log(distance)"``.
+    ignore, text, number : sequence of str
+        Columns to leave out, to treat as text, and to keep as numbers although every row has its own.
+    classes : sequence of str
+        All classes of the target, if the first rows lack some.
+    levels : int
+        The limit on the levels of a text column; rarer ones share an input.
+    sniff : int
+        The number of first rows that decide the kinds of the columns.
+    forget : str or float
+        ``"nothing"``, ``"learned"``, or a factor between 0 and 1 for each row.
+    prior : sequence of float
+        Prior standard deviations of the coefficients, averaged by their evidence; learned if empty.
+    keep_order : bool
+        Whether rows whose labels come in runs are not learned again in a random order.
+    skip_bad : bool
+        Whether rows that cannot be read are skipped.
+
+    Returns
+    -------
+    model : Model
+
+    Raises
+    ------
+    ValueError
+        For what cannot be learned, with its column, value and row (counted from 0).
+    TypeError
+        For an object that is no table with named columns.
+    """
+    model = Table.fit(
+        _exported(table), target, shape=shape, family=family, formula=formula, ignore=_names(ignore), text=_names(text), number=_names(number),
+        classes=_names(classes), levels=levels, sniff=sniff, forget=str(forget), prior=list(prior), keep_order=keep_order, skip_bad=skip_bad,
+    )  # fmt: skip
+    _warn_of(model)
+    return Model(model)
+
+
+def load(path):
+    """Read a model that `Model.save` or the command ``rvi`` wrote.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+
+    Returns
+    -------
+    model : Model
+    """
+    return Model(Table.of_bytes(Path(path).read_bytes()))
+
+
+class Model:
+    """A model of a table with named columns; `fit` and `load` make one."""
+
+    def __init__(self, model):
+        self._model = model
+
+    @property
+    def target(self):
+        """The name of the column that is predicted."""
+        return self._model.target()[0]
+
+    @property
+    def classes(self):
+        """The classes of the target, as texts; none for a number or a count."""
+        return self._model.target()[1]
+
+    def predictions(self, table, level=0.9, *, certified=False):
+        """The columns that ``rvi predict`` writes, apart from the number of the row.
+
+        Parameters
+        ----------
+        table : table
+            Rows with the columns of the inputs, in any order; the target is not needed.
+        level : float
+            The probability of the intervals.
+        certified : bool
+            Whether the intervals are re-mapped by the record of the model's predictions, so that they hold as often as they say whatever the data do;
+            classes have sets.
+
+        Returns
+        -------
+        columns : dict of str to array
+            ``mean``, ``sd``, ``lower``, ``upper`` of a number or a count; ``class``, ``probability`` (of the second class), ``lower``, ``upper`` of two
+            classes; ``class`` and ``p(NAME)`` for each of several classes. Certified classes have ``set``, names with ``|`` between them, in place of
+            ``lower`` and ``upper``.
+        """
+        columns, new = self._model.predict(_exported(table), level, certified)
+        if new:
+            warnings.warn(f"{new} texts unknown to the model were taken as `(other)`", stacklevel=2)
+        return {name: np.asarray(column, dtype=object if name in ("class", "set") else None) for name, column in columns.items()}
+
+    def predict(self, table):
+        """The expected number or count of each row, or the name of its most probable class.
+
+        Parameters
+        ----------
+        table : table
+            Rows with the columns of the inputs.
+
+        Returns
+        -------
+        predicted : array
+            Floats, or texts of classes.
+        """
+        columns = self.predictions(table)
+        return columns["class" if self.classes else "mean"]
+
+    def predict_proba(self, table):
+        """The probability of each class at each row, in the order of `classes`.
+
+        Parameters
+        ----------
+        table : table
+            Rows with the columns of the inputs.
+
+        Returns
+        -------
+        probabilities : array of shape (rows, classes)
+        """
+        if not self.classes:
+            raise ValueError(f"the target {self.target!r} has no classes")
+        columns = self.predictions(table)
+        if len(self.classes) == 2:
+            second = columns["probability"]
+            return np.column_stack([1.0 - second, second])
+        return np.column_stack([columns[f"p({name})"] for name in self.classes])
+
+    def predict_interval(self, table, level=0.9, *, certified=False):
+        """The central interval of each row's target, or of the probability of the second of two classes.
+
+        Parameters
+        ----------
+        table : table
+            Rows with the columns of the inputs.
+        level : float
+            The probability of the intervals.
+        certified : bool
+            Whether the intervals are re-mapped by the record of the model's predictions, so that they hold as often as they say whatever the data do.
+            It needs the record of 200 rows, each predicted before it was learned; a ``ValueError`` says if there are fewer.
+
+        Returns
+        -------
+        intervals : array of shape (rows, 2)
+        """
+        columns = self.predictions(table, level, certified=certified)
+        if "set" in columns:
+            raise ValueError("classes have no certified interval: predict_set has their sets")
+        if "lower" not in columns:
+            raise ValueError("more than two classes have no interval: predict_proba has their probabilities")
+        return np.column_stack([columns["lower"], columns["upper"]])
+
+    def predict_set(self, table, level=0.9):
+        """The certified set of classes of each row: it holds the row's class at least as often as `level` says, whatever the data do.
+
+        Parameters
+        ----------
+        table : table
+            Rows with the columns of the inputs.
+        level : float
+            The share of rows whose class is in their set.
+
+        Returns
+        -------
+        sets : list of str
+            The names of the classes of each row's set, never none, with ``|`` between them.
+        """
+        if not self.classes:
+            raise ValueError(f"the target {self.target!r} has no classes")
+        return self.predictions(table, level, certified=True)["set"].tolist()
+
+    def log_density(self, table):
+        """The log density of each row's number, or the log probability of its class or count.
+
+        Parameters
+        ----------
+        table : table
+            Rows with the columns of the inputs and the target.
+
+        Returns
+        -------
+        densities : array
+            In nats; NaN where the target is missing.
+        """
+        return self._model.log_density(_exported(table))
+
+    def evaluate(self, table):
+        """The scores on rows whose target is known, as ``rvi evaluate``.
+
+        Parameters
+        ----------
+        table : table
+            Rows with the columns of the inputs and the target.
+
+        Returns
+        -------
+        scores : dict
+            Log loss in nats a row; root mean squared error and coverage, or accuracy and calibration.
+        """
+        return json.loads(self._model.evaluate(_exported(table)))
+
+    def update(self, table, *, skip_bad=False):
+        """Learn the rows of a further table, all or none, as ``rvi update``.
+
+        Parameters
+        ----------
+        table : table
+            Rows with the columns of the inputs and the target.
+        skip_bad : bool
+            Whether rows that cannot be read are skipped.
+
+        Returns
+        -------
+        self : Model
+        """
+        self._model.update(_exported(table), skip_bad)
+        _warn_of(self._model)
+        return self
+
+    def save(self, path):
+        """Write the file of the command ``rvi``; it replaces another one whole.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+        """
+        path = Path(os.path.realpath(path))
+        handle, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="") as out:
+                out.write(self._model.text())
+            Path(part).chmod(path.stat().st_mode if path.exists() else 0o666 & ~_umask())
+            Path(part).replace(path)
+        except BaseException:
+            Path(part).unlink(missing_ok=True)
+            raise
+
+    def info(self):
+        """All that is known of the model: the card of ``rvi inspect --json``.
+
+        Returns
+        -------
+        card : dict
+        """
+        return json.loads(self._model.card())
+
+    def summary(self, top=20):
+        """The text of ``rvi inspect``: columns, terms, scores, coefficients, health.
+
+        Parameters
+        ----------
+        top : int
+            The number of coefficients, the most certain first.
+
+        Returns
+        -------
+        text : str
+        """
+        return self._model.summary(top)
+
+    def effects(self):
+        """The curve of each input: its effect on the predictor, relative to the mean.
+
+        Returns
+        -------
+        curves : list of dict
+            ``name``, ``at`` (values of the input), ``mean``, and ``bands``: lower and upper ends of the 50 % and 90 % intervals. Empty for a model of
+            lines.
+        """
+        curves = json.loads(self._model.effects())
+        for curve in curves:
+            curve.update(at=np.array(curve["at"]), mean=np.array(curve["mean"]), bands=np.array(curve["bands"]))
+        return curves
+
+    def __repr__(self):
+        card = self.info()
+        kind = card["target"]["kind"]
+        kind = "classes" if isinstance(kind, dict) else f"a {kind.lower()}"
+        return f"<rvi.Model of {self.target}, {kind}: {card['rows']} rows learned>"
+
+    def __getstate__(self):
+        return self._model.text()
+
+    def __setstate__(self, text):
+        self._model = Table.of_bytes(text.encode())
+
+
+def _exported(table):
+    """A table that exports its columns by Arrow's C stream."""
+    if isinstance(table, dict):
+        import pyarrow
+
+        return pyarrow.table(table)
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(table, pandas.DataFrame):
+        # An index would be a column; a Series has no name for one.
+        return table.reset_index(drop=True)
+    return table
+
+
+def _names(names):
+    """A list of names; one name alone is meant as one."""
+    return [names] if isinstance(names, str) else [str(name) for name in names]
+
+
+def _warn_of(model):
+    for what in model.warnings():
+        warnings.warn(what, stacklevel=3)
+
+
+def _umask():
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
