@@ -77,7 +77,8 @@ def test_the_same_bits_as_the_command(target, options, tmp_path):
     found = model.predictions(NEW)
     assert list(found) == list(expected.columns[1:])
     for name, column in found.items():
-        assert np.array_equal(column, expected[name].to_numpy()), name
+        # A deviation that is infinite (logarithms with heavy tails) is an empty field.
+        assert np.array_equal(column, expected[name].to_numpy(), equal_nan=column.dtype == float), name
     # And the very file, but for the name of the table.
     own = tmp_path / "own.rvi"
     model.save(own)

@@ -13,7 +13,7 @@ use rand_chacha::ChaCha8Rng;
 use vi_models::online::{BeliefKind, Kind, Model, OnlineLinear, OnlineSettings, Prediction, RefineSettings, Trial};
 use vi_models::{Interval, ModelError};
 
-use crate::fault::{Fault, freely};
+use crate::fault::{Fault, freely, locked};
 use crate::learn::learn;
 use crate::parts::{Flat, MOST, OwnRow, memory_for, observe, observed, parts, room, told};
 use crate::record::{self, Beside};
@@ -26,11 +26,13 @@ type Array<'py> = Bound<'py, PyArrayDyn<f64>>;
 pub(crate) struct Online {
     inputs: usize,
     model: Mutex<Model>,
+    /// A copy whose first rows are fitted together, until the model changes.
+    answering: Mutex<Option<Py<Online>>>,
 }
 
 impl Online {
     fn of(model: Model) -> Self {
-        Self { inputs: model.inputs(), model: Mutex::new(model) }
+        Self { inputs: model.inputs(), model: Mutex::new(model), answering: Mutex::new(None) }
     }
 }
 
@@ -87,7 +89,7 @@ impl Online {
         if numbers <= MOST {
             memory_for(numbers)?;
         }
-        Ok(Self { inputs, model: Mutex::new(Model::new(kind, inputs, settings).map_err(Fault::from)?) })
+        Ok(Self::of(Model::new(kind, inputs, settings).map_err(Fault::from)?))
     }
 
     /// Learns all rows or, where one cannot be learned, none.
@@ -454,7 +456,26 @@ impl Online {
 
     /// Another with the same state.
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
-        Ok(Self { inputs: self.inputs, model: Mutex::new(self.look(py, |model| Ok(model.clone()))?) })
+        Ok(Self::of(self.look(py, |model| Ok(model.clone()))?))
+    }
+
+    /// The model that answers for all rows so far: this one, or while the first rows are still being gathered a copy that fits them together.
+    fn answering(slf: &Bound<'_, Self>) -> PyResult<Py<Self>> {
+        let (py, own) = (slf.py(), slf.get());
+        if !own.look(py, |model| Ok(model.info().warming_up))? {
+            return Ok(slf.clone().unbind());
+        }
+        if let Some(known) = locked(&own.answering).map_err(PyErr::from)?.as_ref() {
+            return Ok(known.clone_ref(py));
+        }
+        let model = own.look(py, |model| {
+            let mut fitted = model.clone();
+            fitted.catch_up()?;
+            Ok(fitted)
+        })?;
+        let answering = Py::new(py, Self::of(model))?;
+        *locked(&own.answering).map_err(PyErr::from)? = Some(answering.clone_ref(py));
+        Ok(answering)
     }
 
     fn __copy__(&self, py: Python<'_>) -> PyResult<Self> {

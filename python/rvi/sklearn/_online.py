@@ -125,6 +125,14 @@ class OnlineEstimator(Shown, Stored, Tabular):
     #: The kinds whose posterior it takes as a record.
     _record_kinds = ()
 
+    def _fitted(self):
+        """The model that answers, its first rows fitted together."""
+        return super()._fitted().answering()
+
+    def _learned(self):
+        """The model that learns and is stored."""
+        return super()._fitted()
+
     def _kind(self):
         """The kind of model, and the numbers that belong to it."""
         raise NotImplementedError
@@ -247,7 +255,7 @@ class OnlineEstimator(Shown, Stored, Tabular):
         self : object
             The estimator. A linear model with a full covariance is already exact: `ValueError`.
         """
-        model = self._fitted()
+        model = self._learned()
         with kept_rows():
             model.refine(float(tolerance), int(max_sweeps))
         return self
@@ -285,13 +293,13 @@ class OnlineEstimator(Shown, Stored, Tabular):
         self : object
             A model of all rows: exact for linear models, an approximation otherwise.
         """
-        model = self._fitted()
+        model = self._learned()
         for other in others:
             if type(other) is not type(self):
                 raise TypeError(f"a {type(other).__name__} cannot be merged into a {type(self).__name__}")
             if not np.array_equal(getattr(other, "classes_", []), getattr(self, "classes_", [])):
                 raise ValueError("models of other classes cannot be merged")
-        model.merge([other._fitted() for other in others])
+        model.merge([other._learned() for other in others])
         return self
 
     def to_arviz(self, n_samples=1000, random_state=0):

@@ -38,7 +38,7 @@ class Stored:
         document : str
             The text of the file. Class labels are stored as text.
         """
-        model = self._fitted()
+        model = self._learned()
         state = json.loads(model.state())
         kind = model.kind()
         if kind not in ("Number", "Count", "Two", "Classes"):

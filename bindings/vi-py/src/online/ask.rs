@@ -25,7 +25,9 @@ impl Online {
         py: Python<'_>,
         change: impl FnOnce(&mut Model) -> Result<T, Fault> + Send,
     ) -> PyResult<T> {
-        freely(py, || change(&mut *locked(&self.model)?))
+        let changed = freely(py, || change(&mut *locked(&self.model)?))?;
+        *locked(&self.answering)? = None;
+        Ok(changed)
     }
 
     /// What `read` finds in the prediction at every row.
