@@ -221,6 +221,24 @@ class Model:
             raise ValueError(f"the target {self.target!r} has no classes")
         return self.predictions(table, level, certified=True)["set"].tolist()
 
+    def explain(self, table):
+        """What each column, and columns together, add to the prediction of each row, as ``rvi explain``.
+
+        Parameters
+        ----------
+        table : table
+            Rows with the columns of the inputs.
+
+        Returns
+        -------
+        explained : dict
+            ``parts``: a list of names, a column or columns with ``×`` between them; ``mean`` and ``sd``: arrays of shape (rows, parts);
+            ``predictor`` and ``predictor_sd``: the linear predictor of each row; ``base``: mean and deviation of that of the average row, none without
+            rows. ``base[0] + mean.sum(axis=1)`` is ``predictor``: the target, its logarithm if the model is of that, the logarithm of the mean of a
+            count, the log odds of the second of two classes. More than two classes: ``ValueError``.
+        """
+        return self._model.explain(_exported(table))
+
     def log_density(self, table):
         """The log density of each row's number, or the log probability of its class or count.
 

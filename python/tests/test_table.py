@@ -88,6 +88,19 @@ def test_the_same_bits_as_the_command(target, options, tmp_path):
     assert one == other
 
 
+def test_parts_add_up_to_the_predictor():
+    model = rvi.fit(FLATS, "rent", family="gaussian")
+    found = model.explain(NEW)
+    assert found["mean"].shape == found["sd"].shape == (len(NEW), len(found["parts"]))
+    assert {"size", "town"} <= set(found["parts"])
+    # Each of some tens of parts is rounded by itself.
+    assert np.allclose(found["base"][0] + found["mean"].sum(axis=1), found["predictor"], rtol=1e-11)
+    assert np.allclose(found["predictor"], model.predict(NEW), rtol=1e-12)
+    assert (found["predictor_sd"] < model.predictions(NEW)["sd"]).all()
+    with pytest.raises(ValueError, match="more than two classes"):
+        rvi.fit(FLATS, "floor", family="classes").explain(NEW)
+
+
 def test_files_go_to_the_command_and_back(tmp_path):
     new, path = csv(NEW, tmp_path / "new.csv"), tmp_path / "model.rvi"
     model = rvi.fit(FLATS, "let")

@@ -37,8 +37,8 @@ impl Online {
 }
 
 /// The expected label and its standard deviation.
-fn moments(seen: &Prediction) -> Result<Option<(f64, f64)>, ModelError> {
-    Ok(seen.mean().zip(seen.standard_deviation()))
+fn moments(seen: &Prediction) -> Option<(f64, f64)> {
+    seen.mean().zip(seen.standard_deviation())
 }
 
 fn ends(interval: Interval) -> (f64, f64) {
@@ -46,7 +46,7 @@ fn ends(interval: Interval) -> (f64, f64) {
 }
 
 /// Two arrays of a pair of numbers for each row.
-fn pairs<'py>(py: Python<'py>, found: Vec<(f64, f64)>) -> PyResult<(Array<'py>, Array<'py>)> {
+fn pairs(py: Python<'_>, found: Vec<(f64, f64)>) -> PyResult<(Array<'_>, Array<'_>)> {
     let n = found.len();
     let (first, second) = found.into_iter().unzip();
     Ok((array(py, first, &[n])?, array(py, second, &[n])?))
@@ -177,7 +177,7 @@ impl Online {
         offset: f64,
         size: Option<f64>,
     ) -> PyResult<(f64, f64)> {
-        self.seen_row(py, (row, offset, size), moments)
+        self.seen_row(py, (row, offset, size), |seen| Ok(moments(seen)))
     }
 
     /// Probabilities of the classes at one row.
@@ -198,7 +198,7 @@ impl Online {
         offset: Numbers<'_>,
         size: Numbers<'_>,
     ) -> PyResult<(Array<'py>, Array<'py>)> {
-        pairs(py, self.seen(py, (rows, offset, size), |_, seen| moments(seen))?)
+        pairs(py, self.seen(py, (rows, offset, size), |_, seen| Ok(moments(seen)))?)
     }
 
     /// The central interval of the label at every row; of a probability that of what is believed of it.

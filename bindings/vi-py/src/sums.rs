@@ -19,6 +19,9 @@ pub(crate) struct Sums {
     sums: Mutex<LinearSums>,
 }
 
+/// Number of inputs, and the list of sums.
+type Stored<'py> = (usize, Bound<'py, PyArrayDyn<f64>>);
+
 #[pymethods]
 impl Sums {
     #[new]
@@ -93,7 +96,7 @@ impl Sums {
         Ok(Self { sums: Mutex::new(sums) })
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (usize, Bound<'py, PyArrayDyn<f64>>))> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Stored<'py>)> {
         let py = slf.py();
         let inputs = locked(&slf.get().sums)?.inputs();
         Ok((py.get_type::<Self>().getattr("from_state")?, (inputs, slf.get().state(py)?)))

@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use serde_json::Value;
 use vi_data::records::Record;
+use vi_models::Marginal;
 use vi_terms::table::summary::{body, card, head, progressive};
 use vi_terms::table::{
     self, Columns, Document, Family, Input, Intervals, NOTHING, Options, Source, TargetKind, curves, parse_shape,
@@ -150,6 +151,42 @@ impl Table {
             }
         }
         Ok((found, new))
+    }
+
+    /// Names of the parts; mean and deviation of each at every row (`rows × parts`), of the average row, and of the predictor at every row.
+    fn explain<'py>(&self, py: Python<'py>, table: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyDict>> {
+        let batches = Batches::of(table)?;
+        let (names, base, parts, predictors) = self.look(py, |state| {
+            let mut rows = batches.open(false)?;
+            let columns: Columns = rows.columns().clone();
+            let (mut explainer, mut record) = (state.answering().explainer(&columns)?, Record::default());
+            let names = explainer.names().to_vec();
+            let (mut parts, mut predictors) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
+            let mut base = None;
+            while rows.next(&mut record)? {
+                let found = explainer.explain(&record, rows.row())?;
+                let first = parts[0].len();
+                for (own, of) in parts.iter_mut().zip([Marginal::mean, Marginal::standard_deviation]) {
+                    own.resize(first + names.len(), 0.0);
+                    found.parts.iter().for_each(|(part, belief)| own[first + part] = of(belief));
+                }
+                predictors[0].push(found.predictor.mean());
+                predictors[1].push(found.predictor.standard_deviation());
+                base = Some((found.base.mean(), found.base.standard_deviation()));
+            }
+            Ok((names, base, parts, predictors))
+        })?;
+        let (n, width) = (predictors[0].len(), names.len());
+        let explained = PyDict::new(py);
+        explained.set_item("parts", names)?;
+        explained.set_item("base", base)?;
+        for (values, [of_parts, of_rows]) in
+            parts.into_iter().zip(predictors).zip([["mean", "predictor"], ["sd", "predictor_sd"]])
+        {
+            explained.set_item(of_parts, array(py, values.0, &[n, width])?)?;
+            explained.set_item(of_rows, array(py, values.1, &[n])?)?;
+        }
+        Ok(explained)
     }
 
     /// The log density of the target of every row, NaN where it is missing.

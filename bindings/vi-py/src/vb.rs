@@ -45,7 +45,7 @@ enum Report {
     Draws(HorseshoeInfo, Vec<f64>),
 }
 
-fn told<'py>(py: Python<'py>, report: Report) -> PyResult<Bound<'py, PyDict>> {
+fn told(py: Python<'_>, report: Report) -> PyResult<Bound<'_, PyDict>> {
     let told = PyDict::new(py);
     match report {
         Report::Ascent(info, relevance) => {

@@ -30,6 +30,12 @@ pub(crate) enum Command {
     /// A probability is the mean of its posterior, and its interval lies between two quantiles: near 0 and 1, where the posterior is skewed, the
     /// mean can lie outside.
     Predict(Predict),
+    /// Explain the prediction of every row of a file: what each column, and columns together, add to that of the average row.
+    ///
+    /// Parts are on the scale of the linear predictor, where they add up: the target, its logarithm if the model is of that, the logarithm of the
+    /// mean of a count, the log odds of the second of two classes. Each has its standard deviation and interval; parts are correlated, so their
+    /// variances do not add up.
+    Explain(Explain),
     /// Score a stored model on a file with known targets.
     Evaluate(Evaluate),
     /// Show a stored model: inputs, scores, coefficients, health.
@@ -205,6 +211,26 @@ pub(crate) struct Predict {
     /// Re-map the intervals by the record of the model's predictions, so that they hold as often as they say whatever the data do (of classes: sets).
     #[arg(long)]
     pub(crate) certified: bool,
+}
+
+#[derive(Debug, Group)]
+pub(crate) struct Explain {
+    /// The stored model.
+    pub(crate) model: PathBuf,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    /// File for the explanations (default: standard output).
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Format of the explanations (default: by the name of the output, else CSV).
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) to: Option<Format>,
+    /// Probability of each interval.
+    #[arg(long, value_name = "SHARE", default_value_t = 0.9, value_parser = share)]
+    pub(crate) level: f64,
+    /// Number of parts of a row to print, the largest first; the others are one line together.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) top: usize,
 }
 
 impl Predict {

@@ -2,6 +2,7 @@
 
 mod compare;
 mod evaluate;
+mod explain;
 mod export;
 mod fit;
 mod import;
@@ -25,6 +26,7 @@ pub(crate) fn run(command: &Command) -> Result<(), CliError> {
         Command::Fit(args) => fit::fit(args),
         Command::Update(args) => fit::update(args),
         Command::Predict(args) => predict::predict(args),
+        Command::Explain(args) => explain::explain(args),
         Command::Evaluate(args) => evaluate::evaluate(args),
         Command::Inspect(args) => inspect::inspect(args),
         Command::Resume(args) => resume::resume(args),
@@ -55,6 +57,9 @@ fn apart(command: &Command) -> Result<(), CliError> {
             (args.output.as_ref(), args.show.html.as_ref(), read)
         }
         Command::Predict(args) => {
+            (args.output.as_ref(), None, [one(MODEL, &args.model), one(DATA, &args.input.data)].concat())
+        }
+        Command::Explain(args) => {
             (args.output.as_ref(), None, [one(MODEL, &args.model), one(DATA, &args.input.data)].concat())
         }
         Command::Inspect(args) => (None, args.show.html.as_ref(), one(MODEL, &args.model)),

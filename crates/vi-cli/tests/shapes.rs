@@ -131,3 +131,27 @@ fn a_formula_names_its_curves() {
     let said = refused(&folder, "fit flat.csv --formula y~s(x) --family number");
     assert!(said.contains("s(x): 2 different values in the first rows, and 3 are needed (the term at 3)"), "{said}");
 }
+
+#[test]
+fn parts_of_a_prediction_add_up() {
+    let folder = folder("explained");
+    fs::write(folder.join("d.csv"), curved(600)).unwrap();
+    told(&folder, "fit d.csv -t y --family gaussian -o m.rvi");
+    let table = told(&folder, "explain m.rvi d.csv --top 2");
+    let lines: Vec<Vec<&str>> = table.lines().skip(1).map(|line| line.split(',').collect()).collect();
+    let predicted = told(&folder, "predict m.rvi d.csv");
+    let means: Vec<f64> =
+        predicted.lines().skip(1).map(|line| line.split(',').nth(1).unwrap().parse().unwrap()).collect();
+    for (k, lines) in lines.chunks(5).enumerate() {
+        let of = |at: usize| lines[at][2].parse::<f64>().unwrap();
+        assert_eq!([lines[0][1], lines[3][1], lines[4][1]], ["(average row)", "(others)", "(this row)"]);
+        assert!(of(1).abs() >= of(2).abs(), "{lines:?}");
+        // Sums of some tens of products of order 1.
+        assert!(((0..4).map(of).sum::<f64>() - of(4)).abs() < 1e-9 && (of(4) - means[k]).abs() < 1e-9, "{lines:?}");
+    }
+    // The sine is the largest part of most rows.
+    assert!(lines.chunks(5).filter(|lines| lines[1][1] == "x").count() > 400);
+    assert!(refused(&folder, "explain m.rvi missing.csv").contains("missing.csv"));
+    told(&folder, "fit d.csv -t place -o c.rvi");
+    assert!(refused(&folder, "explain c.rvi d.csv").contains("more than two classes"));
+}

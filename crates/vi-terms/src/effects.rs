@@ -57,6 +57,26 @@ impl Terms {
         factors
     }
 
+    /// For each input of the terms, behind those that they are made of, the places of those.
+    pub(crate) fn sources(&self) -> Vec<Vec<usize>> {
+        self.fitted.iter().flat_map(Fitted::sources).collect()
+    }
+
+    /// The mean of each input over a sample of the first rows.
+    ///
+    /// # Errors
+    /// `Dimension` for a damaged sample.
+    pub(crate) fn means(&self) -> Result<Vec<f64>, TermsError> {
+        let rows = (self.sample.len() / self.inputs().len()) as f64;
+        let mut means = vec![0.0; self.width()];
+        for row in self.sample.chunks_exact(self.inputs().len()) {
+            let mut row = row.to_vec();
+            self.append(&mut row)?;
+            means.iter_mut().zip(&row).for_each(|(mean, x)| *mean += x / rows);
+        }
+        Ok(means)
+    }
+
     /// The share of each block in the variance of the linear predictor with these `weights` (one for each input, in its units) over a
     /// sample of the first rows: `cov(η_k, η)/var(η)`, which sum to 1; 0 where the predictor does not vary. A block that takes back what
     /// another adds has a negative share.

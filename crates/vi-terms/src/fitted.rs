@@ -221,6 +221,19 @@ impl Fitted {
         }
     }
 
+    /// The places of the inputs that each of the block's is made of.
+    pub(crate) fn sources(&self) -> Vec<Vec<usize>> {
+        let places = |of: &[Coordinate]| of.iter().map(|of| of.input).collect::<Vec<_>>();
+        match &self.maker {
+            Maker::Bent { of } => of.iter().map(|of| vec![of.input]).collect(),
+            Maker::Smooth { of, .. } => vec![vec![of.input]; self.width()],
+            Maker::Tensor { of, .. } => vec![places(of); self.width()],
+            Maker::Kernel { of, .. } => vec![places(of); self.width()],
+            Maker::Pairs { of, pairs } => pairs.iter().map(|&(i, j)| vec![of[i].input, of[j].input]).collect(),
+            Maker::Slopes { of, levels } => levels.iter().map(|&level| vec![of.input, level]).collect(),
+        }
+    }
+
     /// The names of the inputs.
     pub(crate) fn names(&self, inputs: &[Input]) -> Vec<String> {
         let name = |of: &Coordinate| inputs[of.input].name.as_str();

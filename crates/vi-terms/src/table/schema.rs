@@ -7,6 +7,7 @@ mod groups;
 mod infer;
 mod kind;
 mod shape;
+mod sources;
 mod terms;
 
 use std::collections::HashSet;

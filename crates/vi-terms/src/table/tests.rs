@@ -1,10 +1,11 @@
 //! Whole fits of rows in memory.
 
+use vi_models::ModelError;
 use vi_models::online::Prediction;
 
 use super::effects::shares;
 use super::summary::surest;
-use super::{Columns, Document, Family, Input, Options, Rows, fit, update};
+use super::{Columns, Document, Explanation, Family, Input, Options, Rows, fit, update};
 use crate::TermsError;
 use crate::table::source::Record;
 
@@ -192,4 +193,54 @@ fn a_wrong_group_is_told_with_its_place() {
     let error =
         fit(&options, &Input::in_memory("flats", false), false, || Ok(Rows::new(&columns, many.iter().cloned())));
     assert!(error.unwrap_err().to_string().contains("2100 groups at 8 are more than 2000"));
+}
+
+#[test]
+fn parts_add_up_to_the_predictor_and_hold_what_names_them() {
+    let rows = flats(400);
+    let shaped = |formula: Option<&str>, shape| {
+        let target = formula.is_none().then(|| "rent".to_owned());
+        let options = Options { target, formula: formula.map(str::to_owned), shape, ..Options::default() };
+        let columns = columns();
+        fit(&options, &Input::in_memory("flats", false), false, || Ok(Rows::new(&columns, rows.iter().cloned())))
+            .unwrap()
+    };
+    let line = super::parse_shape("line").unwrap();
+    for document in [shaped(None, None), shaped(None, Some(line)), shaped(Some("rent ~ s(size) + town*size"), None)] {
+        let columns = columns();
+        let mut explainer = document.explainer(&columns).unwrap();
+        let names = explainer.names().to_vec();
+        assert!(names.contains(&"size".to_owned()) && names.contains(&"town".to_owned()), "{names:?}");
+        let moved: Record = ["71", "Bonn", "2024-05-05", ""].into_iter().collect();
+        let (here, there) = (explainer.explain(&rows[1], 1).unwrap(), explainer.explain(&moved, 2).unwrap());
+        for found in [&here, &there] {
+            let sum = found.base.mean() + found.parts.iter().map(|(_, part)| part.mean()).sum::<f64>();
+            let size = found.parts.iter().map(|(_, part)| part.mean().abs()).fold(1.0, f64::max);
+            // A sum of tens of terms, each to some digits of the covariance's rounding.
+            assert!((sum - found.predictor.mean()).abs() < 1e-10 * size, "{sum}, {}", found.predictor.mean());
+        }
+        // The deviation of all parts together is that of a difference of predictors.
+        let all: Vec<usize> = (0..names.len()).collect();
+        let together = explainer.together(&all).unwrap();
+        assert!(
+            (together.mean() - (there.predictor.mean() - there.base.mean())).abs()
+                < 1e-9 * (1.0 + together.mean().abs())
+        );
+        // Another town alone moves the parts with the town in their names, and no other.
+        let town: Record = ["71", "Ulm", "2024-05-05", ""].into_iter().collect();
+        let other = explainer.explain(&town, 3).unwrap();
+        for (k, name) in names.iter().enumerate() {
+            let of = |found: &Explanation| {
+                found.parts.iter().find(|(part, _)| *part == k).map_or(0.0, |(_, own)| own.mean())
+            };
+            let (before, after) = (of(&there), of(&other));
+            assert_eq!(before.to_bits() == after.to_bits(), !name.contains("town"), "{name}: {before}, {after}");
+        }
+    }
+}
+
+#[test]
+fn several_classes_are_not_explained() {
+    let document = fitted("town", &flats(200)).unwrap();
+    assert!(matches!(document.explainer(&columns()), Err(TermsError::Model(ModelError::Unsupported { .. }))));
 }

@@ -105,6 +105,16 @@ impl Map {
         }
     }
 
+    /// The places of the inputs that each feature is made of.
+    pub(crate) fn sources(&self) -> Vec<Vec<usize>> {
+        match &self.kind {
+            MapKind::Fourier { basis, .. } => vec![(0..self.centres.len()).collect(); basis.width()],
+            MapKind::Powers { degree, inputs, .. } => {
+                inputs.iter().flat_map(|&input| std::iter::repeat_n(vec![input], degree - 1)).collect()
+            }
+        }
+    }
+
     /// A description for people.
     pub(crate) fn describe(&self) -> String {
         match &self.kind {
