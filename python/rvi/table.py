@@ -222,7 +222,7 @@ class Model:
         return self.predictions(table, level, certified=True)["set"].tolist()
 
     def explain(self, table):
-        """What each column, and columns together, add to the prediction of each row, as ``rvi explain``.
+        """The parts that each column, and columns together, add to the prediction of each row, as ``rvi explain``.
 
         Parameters
         ----------

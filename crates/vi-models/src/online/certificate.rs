@@ -1,5 +1,6 @@
 //! Intervals that hold as often as they say, whatever the data do: a model's own, re-mapped by the record of its predictions.
 
+mod change;
 mod place;
 #[cfg(test)]
 mod tests;
@@ -7,6 +8,7 @@ mod tests;
 use serde::{Deserialize, Serialize};
 use vi_core::special::{normal_cdf, normal_quantile};
 
+pub use self::change::{Alarm, Change, Towards};
 use self::place::Place;
 use super::Prediction;
 use crate::{Interval, ModelError, check};
@@ -74,6 +76,8 @@ pub struct Certificate {
     /// The classes of all certified sets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     sizes: Option<[u64; 5]>,
+    #[serde(default)]
+    change: Change,
 }
 
 /// Centre and reaches about it.
@@ -105,7 +109,7 @@ pub struct Share {
 impl Default for Certificate {
     fn default() -> Self {
         let own = Reach { centre: 0.0, of: NORMAL.map(straightened) };
-        Self { rows: 0, now: own, settled: own, held: [0; 5], own: [0; 5], sizes: None }
+        Self { rows: 0, now: own, settled: own, held: [0; 5], own: [0; 5], sizes: None, change: Change::default() }
     }
 }
 
@@ -152,7 +156,7 @@ impl Reach {
     fn distance(&self, place: &Place) -> f64 {
         match place {
             Place::Number { low, high } => (low - self.centre).max(self.centre - high).max(0.0),
-            Place::Class { class, all } => all[*class],
+            Place::Class { class, all, .. } => all[*class],
         }
     }
 
@@ -200,6 +204,7 @@ impl Certificate {
     ) -> Result<(), ModelError> {
         if let Some(place) = Place::of(predicted, label, below)? {
             self.count(&place);
+            self.change.add(place.probabilities());
             self.now.step(&place);
             self.settled.towards(&self.now, (self.rows as f64).min(SETTLED).recip());
         }
@@ -224,10 +229,10 @@ impl Certificate {
         Self { now: self.settled, ..self.clone() }
     }
 
-    /// The same intervals, of which nothing has been counted yet.
+    /// The same intervals, with no label counted yet.
     #[must_use]
     pub fn untested(&self) -> Self {
-        Self { rows: 0, held: [0; 5], own: [0; 5], sizes: None, ..self.clone() }
+        Self { rows: 0, held: [0; 5], own: [0; 5], sizes: None, change: Change::default(), ..self.clone() }
     }
 
     fn count(&mut self, place: &Place) {
@@ -245,6 +250,12 @@ impl Certificate {
                 sizes.iter_mut().zip(nested).for_each(|(size, r)| *size += u64::from(z <= r));
             }
         }
+    }
+
+    /// Whether labels still fall where they used to fall in their predictions.
+    #[must_use]
+    pub fn change(&self) -> &Change {
+        &self.change
     }
 
     /// Checks that there are enough labels to certify by.
@@ -306,6 +317,7 @@ impl Certificate {
             self.own[k] += other.own[k];
         }
         self.rows += other.rows;
+        self.change.merge(&other.change);
         if let Some(sizes) = other.sizes {
             self.sizes.get_or_insert_default().iter_mut().zip(sizes).for_each(|(own, other)| *own += other);
         }

@@ -27,6 +27,7 @@
 //! | predict many rows | `predict_batch` |
 //! | follow relations that drift at an unknown rate | [`Memory::Learned`]; see [`Memory`] for the others |
 //! | give intervals that hold as often as they say, whatever the data do | [`Certificate`] |
+//! | know whether the world has changed, and when | [`Certificate::change`] |
 //! | store a model, send it, go on learning | `serde`; a model read again goes on with the same bits |
 //!
 //! For the same bits the format must give each float back exactly: with `serde_json` turn on its feature `float_roundtrip`,
@@ -111,7 +112,7 @@ mod target;
 mod trial;
 
 pub use belief::BeliefKind;
-pub use certificate::{Certificate, Share};
+pub use certificate::{Alarm, Certificate, Change, Share, Towards};
 pub use coefficient::Coefficient;
 pub use design::Standardise;
 pub use draw::Draw;

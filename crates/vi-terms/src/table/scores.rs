@@ -4,7 +4,7 @@ mod seen;
 
 use serde::{Deserialize, Serialize};
 use vi_models::ModelError;
-use vi_models::online::{Certificate, Prediction, Share};
+use vi_models::online::{Alarm, Certificate, Change, Prediction, Share};
 
 use self::seen::Thinned;
 pub use self::seen::{BANDS, Seen};
@@ -103,6 +103,12 @@ pub struct Summary {
     /// How often the model's own intervals and the certified ones held, where there are rows enough; sets in place of intervals of classes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub certified: Vec<Share>,
+    /// How often labels began to fall elsewhere in their predictions; none with too few rows to tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alarms: Option<u64>,
+    /// The last time that they did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alarm: Option<Alarm>,
     /// `(mean probability, frequency, rows)` of each bin that has rows.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub calibration: Vec<(f64, f64, u64)>,
@@ -301,6 +307,8 @@ impl Scores {
             } else {
                 Vec::new()
             },
+            alarms: Some(self.certificate.change()).filter(|change| change.is_watching()).map(Change::alarms),
+            alarm: self.certificate.change().last(),
             certified: self.certificate.ready().map(|()| self.certificate.shares().collect()).unwrap_or_default(),
             calibration: self
                 .bins

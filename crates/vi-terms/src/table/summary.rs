@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 use vi_models::Interval;
-use vi_models::online::{BeliefKind, Coefficient, Model, Order, Standardise};
+use vi_models::online::{BeliefKind, Coefficient, Model, Order, Standardise, Towards};
 
 use crate::table::document::Document;
 use crate::table::effects::{Share, curves, shares};
@@ -194,6 +194,17 @@ fn kind(kind: &Kind) -> String {
     }
 }
 
+/// How labels fall after a change, in words.
+fn towards(towards: Towards) -> &'static str {
+    match towards {
+        Towards::Higher => "labels higher in their predictions than before",
+        Towards::Lower => "labels lower in their predictions than before",
+        Towards::Narrower => "labels nearer to predictions than before",
+        Towards::Wider => "labels farther from predictions than before",
+        _ => "labels elsewhere than before",
+    }
+}
+
 /// Scores in lines.
 #[must_use]
 pub fn scores(summary: &Summary) -> String {
@@ -230,6 +241,12 @@ pub fn scores(summary: &Summary) -> String {
             let certified = format!("   certified {held:.1} % ({size} classes)");
             line(&format!("{:.0} % sets held", 100.0 * share.level), own, Some(certified));
         }
+    }
+    if let Some(alarm) = summary.alarm {
+        let until = alarm.until.map(|until| format!(", until label {}", grouped(until)));
+        let times = summary.alarms.filter(|alarms| *alarms > 1).map(|alarms| format!(" ({} such times)", grouped(alarms)));
+        let [until, times] = [until, times].map(Option::unwrap_or_default);
+        add(&mut text, &format!("  a change: {} since label {}{until}{times}\n", towards(alarm.towards), grouped(alarm.since)));
     }
     if !summary.calibration.is_empty() {
         text += "  predicted and observed\n";

@@ -16,8 +16,8 @@ const LARGEST: f64 = 1e300;
 pub(super) enum Place {
     /// Of a number or a count: `Φ⁻¹(P(Y < y))` and `Φ⁻¹(P(Y ≤ y))`.
     Number { low: f64, high: f64 },
-    /// Of a class, and those of all classes.
-    Class { class: usize, all: Vec<f64> },
+    /// Of a class, and those of all classes; the probability of all classes before it, and with it.
+    Class { class: usize, all: Vec<f64>, within: (f64, f64) },
 }
 
 impl Place {
@@ -31,7 +31,9 @@ impl Place {
             let classes = probabilities.len();
             let class = (0..classes).find(|class| *class as f64 == label);
             let class = class.ok_or(ModelError::ClassLabel { index: 0, value: label, classes })?;
-            return Ok(Some(Self::Class { class, all: of_classes(&probabilities) }));
+            let below: f64 = probabilities[..class].iter().sum();
+            let within = (below, below + probabilities[class]);
+            return Ok(Some(Self::Class { class, all: of_classes(&probabilities), within }));
         }
         let (Some((below, up_to)), Some(line)) = (below, Line::of(predicted)) else { return Ok(None) };
         if !line.whole {
@@ -40,6 +42,14 @@ impl Place {
         }
         let low = if below > 0.0 { line.place(label - 1.0, below)? } else { f64::NEG_INFINITY };
         Ok(Some(Self::Number { low, high: line.place(label, up_to)? }))
+    }
+
+    /// The probabilities between which the label lies: `P(Y < y)` and `P(Y ≤ y)`.
+    pub(super) fn probabilities(&self) -> (f64, f64) {
+        match self {
+            Self::Number { low, high } => (normal_cdf(*low), normal_cdf(*high)),
+            Self::Class { within, .. } => *within,
+        }
     }
 }
 
