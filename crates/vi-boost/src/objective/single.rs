@@ -74,29 +74,36 @@ impl<T: LogDensity + ?Sized> Single<'_, T> {
     /// The best Gaussian near `start`, of its family; `None` if the target is not finite at its points.
     ///
     /// Alternates natural steps, while they gain, and L-BFGS in coordinates about where they led: each turn works in the units of
-    /// the last result. A search that has left `origin` far behind goes on until it is further away than `origin` allows.
+    /// the last result. A search that has left `first` far behind goes on; where it then is counts as a new origin, and one that leaves the
+    /// last of [`DEPARTURES`] origins follows mass without end.
     ///
     /// # Errors
     /// [`BoostError::Improper`].
     pub(crate) fn best(
         &self,
-        origin: &Component,
+        first: &Component,
         start: &Component,
         search: Search,
     ) -> Result<Option<Best>, BoostError> {
+        let (mut origin, mut departures) = (first.clone(), 0);
         let Some(mut here) = State::new(self, start.clone()) else { return Ok(None) };
         let (mut evaluations, mut left, mut pursuits) = (1, search.evaluations.saturating_sub(1), 0);
         let end = loop {
             let before = here.value;
             // A search that is far away may be following mass without end: it is not ended for being slow.
-            let far = here.component.reach(origin) >= FAR;
+            let far = here.component.reach(&origin) >= FAR;
             let resolved = if far { here.rounding() } else { here.resolution() };
             let tolerance = resolved.max(search.tolerance);
             let spent = here.descend(self, tolerance, left);
             (evaluations, left) = (evaluations + spent, left - spent);
-            let factor = here.component.reach(origin);
+            let mut factor = here.component.reach(&origin);
             if factor > MOST_REACH {
-                return Err(BoostError::Improper { factor });
+                if departures == DEPARTURES {
+                    return Err(BoostError::Improper { factor: here.component.reach(first) });
+                }
+                // A start of the wrong scale is left once or twice; mass without end is followed again and again.
+                (origin, departures, pursuits, left) = (here.component.clone(), departures + 1, 0, search.evaluations);
+                factor = 0.0;
             }
             if here.remains() <= tolerance {
                 break End::Converged;
@@ -129,6 +136,9 @@ const TURN: usize = 100;
 
 /// The most nats that may remain for a search that finds no step to count as converged.
 const UNTOLD: f64 = 1e-3;
+
+/// The number of origins that a search for a proper target may leave beyond [`MOST_REACH`].
+const DEPARTURES: usize = 2;
 
 /// How often a search that is far away is extended by as many evaluations again.
 const PURSUITS: usize = 50;

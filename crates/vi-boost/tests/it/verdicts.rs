@@ -27,7 +27,7 @@ fn measured() {
                 let lie = d.is_wrong() && found.diagnosis.verdict == Verdict::Good;
                 lies += usize::from(lie);
                 hard += usize::from(case.easy && found.diagnosis.verdict != Verdict::Good);
-                println!("{:42} {:?} w1 {:.3} q {:.3} kl {:.4} modes {} K {} ev {} {s:.1}s {}{}", case.name, found.diagnosis.verdict, d.wasserstein, d.quantile, found.diagnosis.kl, found.modes, found.mixture.len(), found.evaluations, if lie {"LIE "} else {""}, if case.easy && found.diagnosis.verdict != Verdict::Good {"HARD"} else {""});
+                println!("{:42} {:?} w1 {:.3} q {:.3} kl {:.4} modes {} K {} ev {} {s:.1}s {}{}", case.name, found.diagnosis.verdict, d.wasserstein, d.quantile, found.diagnosis.kl, found.modes, found.mixture.len(), format_args!("{}/{} u {:.2}", found.evaluations.all().total(), found.evaluations.all().gradients, found.unseen), if lie {"LIE "} else {""}, if case.easy && found.diagnosis.verdict != Verdict::Good {"HARD"} else {""});
             }
             Err(error) => {
                 improper += usize::from(matches!(error, BoostError::Improper { .. }));

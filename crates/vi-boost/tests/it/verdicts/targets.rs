@@ -58,7 +58,8 @@ impl List {
     }
 
     fn mixture(&mut self, name: &str, parts: Vec<(f64, Vec<f64>, f64)>) -> &mut Case {
-        let weights: Vec<f64> = parts.iter().map(|part| part.0).collect();
+        let total: f64 = parts.iter().map(|part| part.0).sum();
+        let weights: Vec<f64> = parts.iter().map(|part| part.0 / total).collect();
         let components = parts.iter().map(|(_, mean, sd)| Component::isotropic(mean, *sd).unwrap()).collect();
         self.exact(name, GaussianMixture::new(components, &weights).unwrap())
     }
