@@ -2,9 +2,9 @@
 //!
 //! | step | what | file |
 //! |---|---|---|
-//! | 1 | modes from several starting points by L-BFGS, each with the curvature there (Laplace) | `fit/start` |
-//! | 2 | from each the best Gaussian on few points; the best of them on many | `fit/start` |
-//! | 3 | [`Boost`] from that Gaussian, places for further components from one that spans all of them | |
+//! | 1 | modes by L-BFGS from near starting points, then from ever further ones about what was found | `fit/search` |
+//! | 2 | from each the best Gaussian on few points, the best of them on many, and the mixture of all | `fit/start` |
+//! | 3 | [`Boost`] from that mixture unless it is exact, places for further components from one that spans all of them | |
 //! | 4 | a [`Diagnosis`] on fresh draws; where it finds much left, boosting goes on with more points and components | `fit/diagnosis` |
 
 mod diagnosis;
@@ -20,12 +20,12 @@ use vi_core::{Stop, check, psis};
 use vi_linalg::faer::{Mat, MatRef};
 
 use self::start::Region;
-use crate::boost::{Boost, BoostSettings, Info};
 use crate::boost::MOST_COMPONENTS;
+use crate::boost::{Boost, BoostSettings, Info};
 use crate::component::Component;
 use crate::error::setting;
-use crate::mixture::GaussianMixture;
 use crate::evaluations::Evaluations;
+use crate::mixture::GaussianMixture;
 use crate::seeds::Seeds;
 use crate::{BoostError, LogDensity};
 

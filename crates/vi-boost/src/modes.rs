@@ -42,9 +42,8 @@ pub(crate) fn curved<T: LogDensity + ?Sized>(probe: &Probe<'_, T>, peak: &[f64])
     if !precision.as_ref().norm_max().is_finite() {
         return Component::isotropic(peak, 1.0).ok();
     }
-    let own = Cholesky::new(precision.as_ref())
-        .ok()
-        .and_then(|factor| Component::full(peak, factor.inverse().as_ref()).ok());
+    let own =
+        Cholesky::new(precision.as_ref()).ok().and_then(|factor| Component::full(peak, factor.inverse().as_ref()).ok());
     own.or_else(|| {
         let (values, vectors) = eigen(precision.as_ref(), Par::Seq).ok()?;
         // A flat or rising direction gets a standard deviation of one.

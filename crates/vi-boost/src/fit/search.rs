@@ -11,6 +11,8 @@ pub(super) struct Sighting {
     /// Laplace's Gaussian at the peak, and minus its log evidence.
     peak: Component,
     laplace: f64,
+    /// The log-density at the peak.
+    top: f64,
     /// The Gaussian that stands for it.
     pub(super) gaussian: Component,
     /// Minus the bound on the log evidence of this mode alone.
@@ -113,7 +115,11 @@ impl Search {
     }
 
     /// Climbs from a start: counts the mode if it is known, otherwise returns the Gaussian at it and the log-density there.
-    pub(super) fn climb<T: LogDensity + ?Sized>(&mut self, probe: &Probe<'_, T>, from: &[f64]) -> Option<(Component, f64)> {
+    pub(super) fn climb<T: LogDensity + ?Sized>(
+        &mut self,
+        probe: &Probe<'_, T>,
+        from: &[f64],
+    ) -> Option<(Component, f64)> {
         let peak = ascent(probe, from)?;
         let mut top = [0.0];
         probe.values(&Block::point(&peak), &mut top);
@@ -130,7 +136,8 @@ impl Search {
         let Ok(place) = Component::isotropic(peak, 1.0) else { return false };
         let known = self.sightings.iter_mut().find(|known| {
             let is_spanned = || log_f + known.value - log_density(&known.gaussian, peak) <= SPANNED;
-            distance(&place, &known.peak) < APART || distance(&place, &known.gaussian) < APART && is_spanned()
+            let is_own = || log_f - known.top <= SPANNED && distance(&place, &known.peak) < APART;
+            is_own() || distance(&place, &known.gaussian) < APART && is_spanned()
         });
         let Some(known) = known else { return false };
         known.starts += 1;
@@ -138,16 +145,31 @@ impl Search {
         true
     }
 
+    /// Whether a peak, with Laplace's Gaussian and the log-density there, has by `nats` less mass than the best mode; it is then
+    /// done with, as a start that led to nothing new.
+    pub(super) fn is_hopeless(&mut self, (peak, log_f): &(Component, f64), nats: f64) -> bool {
+        let hopeless = laplace_value(peak, *log_f) > self.least() + nats;
+        if hopeless {
+            (self.led, self.idle) = (self.led + 1, self.idle + 1);
+        }
+        hopeless
+    }
+
+    /// The best value of a mode; infinite before the first.
+    fn least(&self) -> f64 {
+        self.sightings.iter().map(|sighting| sighting.value).fold(f64::INFINITY, f64::min)
+    }
+
     /// Takes up a mode with Laplace's Gaussian at its peak, the log-density there, and the best Gaussian from it. Where the best
     /// one is that of another peak and does not show this one, it spans both, and Laplace's stand for them.
     pub(super) fn meet(&mut self, (peak, log_f): (Component, f64), gaussian: Component, value: f64) {
-        let own = -log_f - 0.5 * peak.log_det() - peak.dim() as f64 * HALF_LN_2PI;
+        let own = laplace_value(&peak, log_f);
         let same = |known: &Sighting| {
             distance(&gaussian, &known.gaussian) < APART && distance(&known.gaussian, &gaussian) < APART
         };
         let spanning = self.sightings.iter().position(|known| !known.split && same(known));
-        let narrow = distance(&gaussian, &peak) >= APART
-            || log_f + value - log_density(&gaussian, peak.mean()) > SPANNED;
+        let narrow =
+            distance(&gaussian, &peak) >= APART || log_f + value - log_density(&gaussian, peak.mean()) > SPANNED;
         let split = narrow && (spanning.is_some() || self.sightings.iter().any(|known| known.split));
         if narrow && own > value + LESSER && split || !narrow && spanning.is_some() {
             if let Some(known) = spanning.map(|k| &mut self.sightings[k]) {
@@ -160,18 +182,23 @@ impl Search {
             (known.gaussian, known.value, known.split) = (known.peak.clone(), known.laplace, true);
         }
         let (gaussian, value) = if split { (peak.clone(), own) } else { (gaussian, value) };
-        self.sightings.push(Sighting { peak, laplace: own, gaussian, value, split, starts: 1 });
+        self.sightings.push(Sighting { peak, laplace: own, top: log_f, gaussian, value, split, starts: 1 });
         (self.led, self.idle) = (self.led + 1, 0);
     }
 
     /// The probability that a further start leads to a mode not met so far: the share of starts that led to a mode met once
     /// (Good 1953, eq. 9), of those that hold mass; 0 while all led to one.
     pub(super) fn unseen(&self, hopeless: f64) -> f64 {
-        let least = self.sightings.iter().map(|sighting| sighting.value).fold(f64::INFINITY, f64::min);
+        let least = self.least();
         let once = |sighting: &&Sighting| sighting.starts == 1 && sighting.value <= least + hopeless;
         let once = self.sightings.iter().filter(once).count();
         once as f64 / self.led.max(1) as f64
     }
+}
+
+/// Minus the log evidence of a peak by Laplace's method.
+fn laplace_value(peak: &Component, log_f: f64) -> f64 {
+    -log_f - 0.5 * peak.log_det() - peak.dim() as f64 * HALF_LN_2PI
 }
 
 fn log_density(gaussian: &Component, at: &[f64]) -> f64 {
@@ -184,8 +211,7 @@ fn log_density(gaussian: &Component, at: &[f64]) -> f64 {
 /// it vanishes, as at the peak of `exp(−x⁸)`, or is infinite.
 fn resize<T: LogDensity + ?Sized>(probe: &Probe<'_, T>, gaussian: &mut Component) {
     let d = gaussian.dim();
-    let Ok((values, vectors)) =
-        vi_linalg::eigen::eigen(gaussian.covariance().as_ref(), vi_linalg::faer::Par::Seq)
+    let Ok((values, vectors)) = vi_linalg::eigen::eigen(gaussian.covariance().as_ref(), vi_linalg::faer::Par::Seq)
     else {
         return;
     };

@@ -4,8 +4,8 @@ use super::search::Search as Modes;
 use crate::BoostError;
 use crate::block;
 use crate::component::Component;
-use crate::mixture::GaussianMixture;
 use crate::evaluations::{Evaluations, Phase};
+use crate::mixture::GaussianMixture;
 use crate::modes::{APART, distance};
 use crate::objective::{Best, Single};
 use crate::optimise::Search;
@@ -32,13 +32,16 @@ const FINE: (usize, usize) = (32, 1024);
 
 /// The limits of the searches for a Gaussian.
 const ROUGH: Search = Search { evaluations: 100, tolerance: 1e-2 };
-const BEST: Search = Search { evaluations: 200, tolerance: 1e-6 };
+const BEST: Search = Search { evaluations: 16, tolerance: 1e-6 };
 
 /// How often a Gaussian is narrowed to half its width until the target is finite at its points.
 const NARROWINGS: usize = 12;
 
 /// The number of nats by which a mode's Gaussian may be worse than the best; a mode that is worse has negligible mass.
 const NEGLIGIBLE: f64 = 12.0;
+
+/// The same by Laplace's method, which is off by several nats where a peak is far from Gaussian.
+const HOPELESS: f64 = 2.0 * NEGLIGIBLE;
 
 /// The search goes on until so many starts in a row lead to nothing new, and every mode of mass was met twice; up to so many
 /// further starts and modes.
@@ -74,6 +77,9 @@ impl Region {
             probe.enter(Phase::Modes);
             let from = if k < starts { search.near(&probe, k, seeds) } else { search.far(&probe, seeds) };
             let Some(peak) = from.and_then(|from| search.climb(&probe, &from)) else { continue };
+            if search.is_hopeless(&peak, HOPELESS) {
+                continue;
+            }
             probe.enter(Phase::Components);
             match gaussian(&probe, &peak.0, COARSE, ROUGH, seeds.next()) {
                 Ok(Some(best)) => search.meet(peak, best.component, best.value),

@@ -109,7 +109,7 @@ impl<T: LogDensity + ?Sized> Single<'_, T> {
                 break End::Converged;
             }
             if left < 2 {
-                if factor < FAR || pursuits == PURSUITS {
+                if factor < FAR && departures == 0 || pursuits == PURSUITS {
                     break End::Evaluations;
                 }
                 (left, pursuits) = (search.evaluations.max(2), pursuits + 1);
@@ -127,6 +127,10 @@ impl<T: LogDensity + ?Sized> Single<'_, T> {
                 break if stuck { End::NoStep } else { End::Converged };
             }
         };
+        if departures > 0 && end != End::Converged {
+            // Far beyond the start, and still under way.
+            return Err(BoostError::Improper { factor: here.component.reach(first) });
+        }
         Ok(Some(Best { component: here.component, value: here.value, evaluations, end }))
     }
 }

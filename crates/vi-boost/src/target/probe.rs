@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use vi_linalg::faer::Mat;
 
-use super::difference::{self, Source};
 use super::LogDensity;
+use super::difference::{self, Source};
 use crate::BoostError;
 use crate::block::Block;
 use crate::component::Component;

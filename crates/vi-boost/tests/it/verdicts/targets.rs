@@ -260,11 +260,10 @@ fn modes(list: &mut List) {
     };
     list.mixture("corners of a cube", corners(3, 5.0));
     list.mixture("corners in five dimensions", corners(5, 4.0));
-    list.mixture("three unequal on a line", vec![
-        (0.2, vec![-40.0], 0.5),
-        (0.6, vec![0.0], 3.0),
-        (0.2, vec![15.0], 0.2),
-    ]);
+    list.mixture(
+        "three unequal on a line",
+        vec![(0.2, vec![-40.0], 0.5), (0.6, vec![0.0], 3.0), (0.2, vec![15.0], 0.2)],
+    );
     list.mixture("a pair that overlaps", vec![(0.5, vec![-2.0], 1.0), (0.5, vec![2.0], 1.0)]).easy = true;
     list.mixture("the same centre, two scales", vec![(0.5, vec![0.0], 1.0), (0.5, vec![0.0], 10.0)]);
     list.mixture("the same centre, far scales", vec![(0.5, vec![0.0; 2], 1.0), (0.5, vec![0.0; 2], 100.0)]);
@@ -315,31 +314,49 @@ fn tails(list: &mut List) {
     for (d, nu) in [(1, 1.0), (1, 2.0), (1, 3.0), (1, 5.0), (1, 10.0), (2, 3.0), (5, 3.0), (10, 5.0), (3, 30.0)] {
         student(list, d, nu);
     }
-    list.push("x⁸ in three dimensions", 3, |x| -x.iter().map(|x| x.powi(8)).sum::<f64>(), |rng| {
-        (0..3).map(|_| power(8.0, rng)).collect()
-    });
+    list.push(
+        "x⁸ in three dimensions",
+        3,
+        |x| -x.iter().map(|x| x.powi(8)).sum::<f64>(),
+        |rng| (0..3).map(|_| power(8.0, rng)).collect(),
+    );
     list.push("x²⁰", 1, |x| -x[0].powi(20), |rng| vec![power(20.0, rng)]);
     list.push("|x|", 1, |x| -x[0].abs(), |rng| vec![power(1.0, rng)]).easy = true;
-    list.push("|x| in five dimensions", 5, |x| -x.iter().map(|x| x.abs()).sum::<f64>(), |rng| {
-        (0..5).map(|_| power(1.0, rng)).collect()
-    });
+    list.push(
+        "|x| in five dimensions",
+        5,
+        |x| -x.iter().map(|x| x.abs()).sum::<f64>(),
+        |rng| (0..5).map(|_| power(1.0, rng)).collect(),
+    );
     list.push("√|x|", 1, |x| -x[0].abs().sqrt(), |rng| vec![power(0.5, rng)]).heavy = true;
-    list.push("(x − 1000)⁴/10⁸", 1, |x| -((x[0] - 1000.0) / 100.0).powi(4), |rng| {
-        vec![1000.0 + 100.0 * power(4.0, rng)]
-    });
-    list.push("N(0, 1)/|x|^¾ in two dimensions", 2, |x| -0.5 * square(x) - 0.75 * x[0].abs().ln(), |rng| {
-        vec![sign(rng) * (2.0 * gamma(0.125, rng)).sqrt(), normal(rng)]
-    });
+    list.push(
+        "(x − 1000)⁴/10⁸",
+        1,
+        |x| -((x[0] - 1000.0) / 100.0).powi(4),
+        |rng| vec![1000.0 + 100.0 * power(4.0, rng)],
+    );
+    list.push(
+        "N(0, 1)/|x|^¾ in two dimensions",
+        2,
+        |x| -0.5 * square(x) - 0.75 * x[0].abs().ln(),
+        |rng| vec![sign(rng) * (2.0 * gamma(0.125, rng)).sqrt(), normal(rng)],
+    );
 }
 
 fn edges(list: &mut List) {
     let outside = f64::NEG_INFINITY;
-    list.push("uniform", 1, move |x| if (-1.0..3.0).contains(&x[0]) { 0.0 } else { outside }, |rng| {
-        vec![4.0 * uniform(rng) - 1.0]
-    });
-    list.push("half a normal", 1, move |x| if x[0] > 0.0 { -0.5 * x[0] * x[0] } else { outside }, |rng| {
-        vec![normal(rng).abs()]
-    });
+    list.push(
+        "uniform",
+        1,
+        move |x| if (-1.0..3.0).contains(&x[0]) { 0.0 } else { outside },
+        |rng| vec![4.0 * uniform(rng) - 1.0],
+    );
+    list.push(
+        "half a normal",
+        1,
+        move |x| if x[0] > 0.0 { -0.5 * x[0] * x[0] } else { outside },
+        |rng| vec![normal(rng).abs()],
+    );
     list.push("exponential", 1, move |x| if x[0] > 0.0 { -x[0] } else { outside }, |rng| vec![gamma(1.0, rng)]);
     list.push(
         "half normals in five dimensions",
@@ -347,9 +364,12 @@ fn edges(list: &mut List) {
         move |x| if x.iter().all(|x| *x > 0.0) { -0.5 * square(x) } else { outside },
         |rng| normals(5, rng).iter().map(|z| z.abs()).collect(),
     );
-    list.push("Gamma of shape ½", 1, move |x| if x[0] > 0.0 { -x[0] - 0.5 * x[0].ln() } else { outside }, |rng| {
-        vec![gamma(0.5, rng)]
-    });
+    list.push(
+        "Gamma of shape ½",
+        1,
+        move |x| if x[0] > 0.0 { -x[0] - 0.5 * x[0].ln() } else { outside },
+        |rng| vec![gamma(0.5, rng)],
+    );
     list.push(
         "a normal over a diagonal",
         2,
@@ -360,10 +380,12 @@ fn edges(list: &mut List) {
         },
     );
     for shape in [0.3, 1.0, 5.0] {
-        let case =
-            list.push(&format!("logarithm of Gamma({shape})"), 1, move |x| shape * x[0] - x[0].exp(), move |rng| {
-                vec![gamma(shape, rng).max(1e-300).ln()]
-            });
+        let case = list.push(
+            &format!("logarithm of Gamma({shape})"),
+            1,
+            move |x| shape * x[0] - x[0].exp(),
+            move |rng| vec![gamma(shape, rng).max(1e-300).ln()],
+        );
         case.easy = shape > 0.5;
     }
 }
@@ -376,9 +398,14 @@ fn easy(list: &mut List) {
         // Eigenvalues spread over the condition, along a reflection of the axes.
         let v = 2.0 / d as f64;
         let reflected = Mat::from_fn(d, d, |i, j| f64::from(u8::from(i == j)) - v);
-        let values = Mat::from_fn(d, d, |i, j| {
-            if i == j { 1e4 * f64::powf(condition, -(i as f64) / (d - 1) as f64) } else { 0.0 }
-        });
+        let values =
+            Mat::from_fn(
+                d,
+                d,
+                |i, j| {
+                    if i == j { 1e4 * f64::powf(condition, -(i as f64) / (d - 1) as f64) } else { 0.0 }
+                },
+            );
         let covariance = &reflected * values * reflected.transpose();
         let component = Component::full(&vec![1.0; d], covariance.as_ref()).unwrap();
         let name = format!("normal of condition 1e8 in {d}");
@@ -415,12 +442,18 @@ fn easy(list: &mut List) {
         data.iter().map(|y| -0.5 * ((y - x[0]) * (-x[1]).exp()).powi(2) - x[1]).sum::<f64>() - square(x) / 50.0
     };
     list.push("location and log scale", 2, located, gridded(located, -5.0, 5.0, 800)).easy = true;
-    list.push("logits of Beta(2, 3)", 1, |x| 2.0 * x[0] - 5.0 * x[0].exp().ln_1p(), |rng| {
-        vec![gamma(2.0, rng).ln() - gamma(3.0, rng).ln()]
-    })
+    list.push(
+        "logits of Beta(2, 3)",
+        1,
+        |x| 2.0 * x[0] - 5.0 * x[0].exp().ln_1p(),
+        |rng| vec![gamma(2.0, rng).ln() - gamma(3.0, rng).ln()],
+    )
     .easy = true;
-    list.push("logarithms of three Gammas", 3, |x| x.iter().map(|x| 2.0 * x - x.exp()).sum(), |rng| {
-        (0..3).map(|_| gamma(2.0, rng).ln()).collect()
-    })
+    list.push(
+        "logarithms of three Gammas",
+        3,
+        |x| x.iter().map(|x| 2.0 * x - x.exp()).sum(),
+        |rng| (0..3).map(|_| gamma(2.0, rng).ln()).collect(),
+    )
     .easy = true;
 }
