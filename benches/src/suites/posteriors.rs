@@ -6,7 +6,8 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use vi_boost::gaussian::{self, GaussianSettings};
 use vi_boost::{
-    Boost, BoostError, BoostSettings, Component, Count, Diagnosis, Evaluations, Family, FitSettings, GaussianMixture, LogDensity as _, fit,
+    Boost, BoostError, BoostSettings, Component, Count, Diagnosis, Evaluations, Family, FitSettings, GaussianMixture,
+    LogDensity as _, fit,
 };
 use vi_linalg::faer::Mat;
 

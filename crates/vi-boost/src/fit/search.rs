@@ -53,8 +53,10 @@ const SPANNED: f64 = 2.0;
 /// The nats by which the mass of a peak under a spanning Gaussian may be less than that Gaussian's: a hundredth of it.
 const LESSER: f64 = 4.6;
 
-/// How often such a deviation is doubled or halved.
-const RESIZINGS: usize = 30;
+/// How often such a deviation is doubled or halved: from where curvature vanishes it may be off by 10²⁰. A density that falls too
+/// far within a tenth of the width leaps there.
+const RESIZINGS: usize = 80;
+const LEAP: f64 = 1.1;
 
 impl Search {
     /// The `k`-th of the first starting points: 0, then points uniform on a cube, which is halved while the target is not finite
@@ -232,17 +234,9 @@ fn resize<T: LogDensity + ?Sized>(probe: &Probe<'_, T>, gaussian: &mut Component
             };
             side(1.0).min(side(-1.0))
         };
-        let (mut own, mut at_own) = (*size, fall(*size));
-        for _ in 0..RESIZINGS {
-            if (FALL.0..=FALL.1).contains(&at_own) {
-                break;
-            }
-            own *= if at_own > FALL.1 { 0.5 } else { 2.0 };
-            at_own = fall(own);
-        }
-        // A density that falls nowhere keeps its own width: a search follows it.
-        if (FALL.0..=FALL.1).contains(&at_own) && own != *size {
-            (*size, changed) = (own, true);
+        if let Some(own) = width(*size, fall) {
+            changed |= own != *size;
+            *size = own;
         }
     }
     if changed {
@@ -251,4 +245,24 @@ fn resize<T: LogDensity + ?Sized>(probe: &Probe<'_, T>, gaussian: &mut Component
             *gaussian = resized;
         }
     }
+}
+
+/// The width, from `own` on by doubling or halving and then in between, at which the density falls by [`FALL`]; where it leaps, the
+/// last one before. `None` if the density falls nowhere, or too far everywhere: a search then follows it from where it is.
+fn width(mut own: f64, fall: impl Fn(f64) -> f64) -> Option<f64> {
+    let (mut narrow, mut wide) = (None, None);
+    for _ in 0..RESIZINGS {
+        let at_own = fall(own);
+        if (FALL.0..=FALL.1).contains(&at_own) {
+            return Some(own);
+        }
+        *(if at_own > FALL.1 { &mut wide } else { &mut narrow }) = Some(own);
+        own = match (narrow, wide) {
+            (Some(narrow), Some(wide)) if wide <= LEAP * narrow => break,
+            (Some(narrow), Some(wide)) => f64::sqrt(narrow * wide),
+            (Some(narrow), None) => 2.0 * narrow,
+            (None, wide) => 0.5 * wide?,
+        };
+    }
+    wide.and(narrow)
 }

@@ -67,11 +67,11 @@ impl Region {
             return Err(vi_core::Error::Empty { argument: "theta" }.into());
         }
         let probe = Probe::new(target, vec![1.0; d])?;
+        let is_over = |probe: &Probe<'_, T>| limit.is_some_and(|limit| probe.evaluations() >= limit);
         let (mut search, mut improper) = (Modes::default(), None);
         for k in 0..starts + MOST_STARTS {
-            let spent = limit.is_some_and(|limit| probe.evaluations() >= limit);
             let last = k >= starts && search.idle >= IDLE && search.unseen(NEGLIGIBLE) == 0.0;
-            if last || spent && !search.sightings.is_empty() || search.sightings.len() >= MOST_MODES {
+            if last || is_over(&probe) && !search.sightings.is_empty() || search.sightings.len() >= MOST_MODES {
                 break;
             }
             probe.enter(Phase::Modes);
@@ -106,7 +106,10 @@ impl Region {
         let mut first: Option<Component> = None;
         for best in found {
             // The best of them on more points, or the next if the target is zero at some of these.
-            let own = if kept.is_empty() {
+            let own = if kept.is_empty() && is_over(&probe) {
+                first = Some(best.gaussian.clone());
+                Some((best.gaussian, best.value))
+            } else if kept.is_empty() {
                 match gaussian(&probe, &best.gaussian, FINE, BEST, seeds.next()) {
                     Ok(Some(finer)) => {
                         first = Some(finer.component.clone());
