@@ -30,8 +30,14 @@ pub(super) struct Search {
     pub(super) led: usize,
     /// The number of starts, the last ones, that led to nothing new.
     pub(super) idle: usize,
+    /// The place of the last further start in the range of their distances.
+    phase: f64,
+    /// Centre and direction of the start opposite to the last further one.
+    opposite: Option<(Vec<f64>, Vec<f64>)>,
     /// The log-densities at all points tried as starts.
     pub(super) tried: Vec<f64>,
+    /// The best Gaussian, with its value, of those that Laplace's at the peaks that they span stand for.
+    spanning: Option<(Component, f64)>,
 }
 
 /// Half the width of the cube that the first starting points are uniform on, as in Stan.
@@ -42,6 +48,9 @@ const HALVINGS: usize = 8;
 
 /// A further start lies up to so many standard deviations from what was found.
 const FURTHEST: f64 = 1000.0;
+
+/// Multiples of it, without their whole parts, fill the unit interval most evenly.
+const GOLDEN: f64 = 0.618_033_988_749_894_9;
 
 /// The nats by which a density should fall at one standard deviation of the Gaussian at its peak, at least and at most; half a nat
 /// for a Gaussian.
@@ -74,16 +83,22 @@ impl Search {
     }
 
     /// A starting point about one of the modes, in a random direction in units of all of them together, at a distance of 1 to
-    /// 1000 of these units with a logarithm uniform.
+    /// 1000 of these units. Points come in pairs on opposite sides, at distances whose logarithms fill their range evenly, so that
+    /// no scale and no side is left out by chance.
     pub(super) fn far<T: LogDensity + ?Sized>(&mut self, probe: &Probe<'_, T>, seeds: &mut Seeds) -> Option<Vec<f64>> {
+        if let Some((centre, direction)) = self.opposite.take() {
+            return self.finite(probe, &centre, direction, HALVINGS);
+        }
         let count = self.sightings.len();
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number below the count")]
         let chosen = ((seeds.uniform() * count as f64) as usize).min(count.checked_sub(1)?);
         let centre = self.sightings[chosen].gaussian.mean.clone();
-        let size = FURTHEST.powf(seeds.uniform());
+        self.phase = (self.phase + GOLDEN).fract();
+        let size = FURTHEST.powf(self.phase);
         let normal = crate::block::random(1, probe.dim(), &mut seeds.generator());
-        let spread: Vec<f64> = self.spread();
-        let direction = spread.iter().enumerate().map(|(j, s)| size * s * normal[0].col(j)[0]).collect();
+        let spread = self.spread();
+        let direction: Vec<f64> = spread.iter().enumerate().map(|(j, s)| size * s * normal[0].col(j)[0]).collect();
+        self.opposite = Some((centre.clone(), direction.iter().map(|x| -x).collect()));
         self.finite(probe, &centre, direction, HALVINGS)
     }
 
@@ -181,11 +196,27 @@ impl Search {
             return;
         }
         if let Some(known) = spanning.map(|k| &mut self.sightings[k]).filter(|_| split) {
-            (known.gaussian, known.value, known.split) = (known.peak.clone(), known.laplace, true);
+            let whole = std::mem::replace(&mut known.gaussian, known.peak.clone());
+            if self.spanning.as_ref().is_none_or(|(_, best)| known.value < *best) {
+                self.spanning = Some((whole, known.value));
+            }
+            (known.value, known.split) = (known.laplace, true);
         }
         let (gaussian, value) = if split { (peak.clone(), own) } else { (gaussian, value) };
         self.sightings.push(Sighting { peak, laplace: own, top: log_f, gaussian, value, split, starts: 1 });
         (self.led, self.idle) = (self.led + 1, 0);
+    }
+
+    /// Returns to the Gaussian that spans several peaks where these hold less mass than it, as the peaks of a density that is
+    /// infinite on a line do: its value bounds the mass that there is, and Laplace's method says how much is at the peaks.
+    pub(super) fn settle(&mut self) {
+        let Some((whole, value)) = self.spanning.take() else { return };
+        let split = || self.sightings.iter().filter(|sighting| sighting.split);
+        let held: f64 = split().map(|sighting| (value - sighting.value).exp()).sum();
+        let starts = split().map(|sighting| sighting.starts).sum();
+        let Some(first) = self.sightings.iter_mut().find(|sighting| sighting.split && held < 1.0) else { return };
+        (first.gaussian, first.value, first.starts, first.split) = (whole, value, starts, false);
+        self.sightings.retain(|sighting| !sighting.split);
     }
 
     /// The probability that a further start leads to a mode not met so far: the share of starts that led to a mode met once
