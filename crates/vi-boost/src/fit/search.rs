@@ -131,11 +131,13 @@ impl Search {
         None
     }
 
-    /// Climbs from a start: counts the mode if it is known, otherwise returns the Gaussian at it and the log-density there.
+    /// Climbs from a start: returns the Gaussian at a mode not met before, and the log-density there. A mode that is known, or
+    /// that has by `hopeless` nats less mass than the best one, is counted as a start that led to nothing new.
     pub(super) fn climb<T: LogDensity + ?Sized>(
         &mut self,
         probe: &Probe<'_, T>,
         from: &[f64],
+        hopeless: f64,
     ) -> Option<(Component, f64)> {
         let peak = ascent(probe, from)?;
         let mut top = [0.0];
@@ -143,9 +145,23 @@ impl Search {
         if self.met(&peak, top[0]) {
             return None;
         }
+        // One so low is hopeless even if it is as wide as the search is: its width need not be sought.
+        if self.widest(top[0]) > self.least() + hopeless {
+            self.count();
+            return None;
+        }
         let mut gaussian = curved(probe, &peak)?;
         resize(probe, &mut gaussian);
+        if laplace_value(&gaussian, top[0]) > self.least() + hopeless {
+            self.count();
+            return None;
+        }
         Some((gaussian, top[0]))
+    }
+
+    /// Counts a start that led to nothing new.
+    fn count(&mut self) {
+        (self.led, self.idle) = (self.led + 1, self.idle + 1);
     }
 
     /// Counts a start that led to a known mode; returns whether it did. `log_f` is the log-density at the peak.
@@ -158,23 +174,19 @@ impl Search {
         });
         let Some(known) = known else { return false };
         known.starts += 1;
-        (self.led, self.idle) = (self.led + 1, self.idle + 1);
+        self.count();
         true
-    }
-
-    /// Whether a peak, with Laplace's Gaussian and the log-density there, has by `nats` less mass than the best mode; it is then
-    /// done with, as a start that led to nothing new.
-    pub(super) fn is_hopeless(&mut self, (peak, log_f): &(Component, f64), nats: f64) -> bool {
-        let hopeless = laplace_value(peak, *log_f) > self.least() + nats;
-        if hopeless {
-            (self.led, self.idle) = (self.led + 1, self.idle + 1);
-        }
-        hopeless
     }
 
     /// The best value of a mode; infinite before the first.
     fn least(&self) -> f64 {
         self.sightings.iter().map(|sighting| sighting.value).fold(f64::INFINITY, f64::min)
+    }
+
+    /// The value of a peak with the log-density `log_f` if it were [`FURTHEST`] times as wide as the widest mode.
+    fn widest(&self, log_f: f64) -> f64 {
+        let widths = self.spread().into_iter().map(|sd| (FURTHEST * sd).ln() + HALF_LN_2PI);
+        -log_f - widths.sum::<f64>()
     }
 
     /// Takes up a mode with Laplace's Gaussian at its peak, the log-density there, and the best Gaussian from it. Where the best
@@ -192,7 +204,7 @@ impl Search {
             if let Some(known) = spanning.map(|k| &mut self.sightings[k]) {
                 known.starts += 1;
             }
-            (self.led, self.idle) = (self.led + 1, self.idle + 1);
+            self.count();
             return;
         }
         if let Some(known) = spanning.map(|k| &mut self.sightings[k]).filter(|_| split) {

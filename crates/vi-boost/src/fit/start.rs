@@ -77,10 +77,7 @@ impl Region {
             }
             probe.enter(Phase::Modes);
             let from = if k < starts { search.near(&probe, k, seeds) } else { search.far(&probe, seeds) };
-            let Some(peak) = from.and_then(|from| search.climb(&probe, &from)) else { continue };
-            if search.is_hopeless(&peak, HOPELESS) {
-                continue;
-            }
+            let Some(peak) = from.and_then(|from| search.climb(&probe, &from, HOPELESS)) else { continue };
             probe.enter(Phase::Components);
             match gaussian(&probe, &peak.0, COARSE, ROUGH, seeds.next()) {
                 Ok(Some(best)) => search.meet(peak, best.component, best.value),
