@@ -50,7 +50,7 @@ def fit(
     rounds : int, default=1
         Most further rounds of boosting, each with twice the components and points, while the diagnosis is not good.
     evaluations : int, optional
-        No further search begins once the density was evaluated at so many points (default: no limit).
+        Number of points at which the density is evaluated beyond which no further search begins (default: no limit).
     random_state : int, RandomState instance or None, default=0
         Seed of all random numbers; the same seed gives the same posterior.
 
