@@ -41,7 +41,7 @@ pub(super) struct Search {
 }
 
 /// Half the width of the cube that the first starting points are uniform on, as in Stan.
-const HALF_WIDTH: f64 = 2.0;
+pub(super) const HALF_WIDTH: f64 = 2.0;
 
 /// How often the way to a starting point is halved while the target is not finite there.
 const HALVINGS: usize = 8;
@@ -77,9 +77,9 @@ impl Search {
         seeds: &mut Seeds,
     ) -> Option<Vec<f64>> {
         let origin = vec![0.0; probe.dim()];
-        let direction =
+        let direction: Vec<f64> =
             origin.iter().map(|_| if k == 0 { 0.0 } else { HALF_WIDTH * (2.0 * seeds.uniform() - 1.0) }).collect();
-        self.finite(probe, &origin, direction, if k == 0 { 1 } else { HALVINGS })
+        self.finite(probe, &origin, &direction, if k == 0 { 1 } else { HALVINGS })
     }
 
     /// A starting point about one of the modes, in a random direction in units of all of them together, at a distance of 1 to
@@ -87,7 +87,7 @@ impl Search {
     /// no scale and no side is left out by chance.
     pub(super) fn far<T: LogDensity + ?Sized>(&mut self, probe: &Probe<'_, T>, seeds: &mut Seeds) -> Option<Vec<f64>> {
         if let Some((centre, direction)) = self.opposite.take() {
-            return self.finite(probe, &centre, direction, HALVINGS);
+            return self.finite(probe, &centre, &direction, HALVINGS);
         }
         let count = self.sightings.len();
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number below the count")]
@@ -99,7 +99,7 @@ impl Search {
         let spread = self.spread();
         let direction: Vec<f64> = spread.iter().enumerate().map(|(j, s)| size * s * normal[0].col(j)[0]).collect();
         self.opposite = Some((centre.clone(), direction.iter().map(|x| -x).collect()));
-        self.finite(probe, &centre, direction, HALVINGS)
+        self.finite(probe, &centre, &direction, HALVINGS)
     }
 
     /// For each coordinate the largest standard deviation of a mode.
@@ -114,12 +114,12 @@ impl Search {
         &mut self,
         probe: &Probe<'_, T>,
         centre: &[f64],
-        direction: Vec<f64>,
+        direction: &[f64],
         halvings: usize,
     ) -> Option<Vec<f64>> {
         let mut size = 1.0;
         for _ in 0..halvings {
-            let point: Vec<f64> = centre.iter().zip(&direction).map(|(c, x)| c + size * x).collect();
+            let point: Vec<f64> = centre.iter().zip(direction).map(|(c, x)| c + size * x).collect();
             let mut value = [0.0];
             probe.values(&Block::point(&point), &mut value);
             self.tried.push(value[0]);

@@ -1,6 +1,6 @@
 //! Where the mass is: modes, the Gaussians about them, and a wide Gaussian that spans them all.
 
-use super::search::Search as Modes;
+use super::search::{HALF_WIDTH, Search as Modes};
 use crate::BoostError;
 use crate::block;
 use crate::component::Component;
@@ -158,9 +158,12 @@ fn gaussian<T: LogDensity + ?Sized>(
 ) -> Result<Option<Best>, BoostError> {
     let z = block::quasi((each * from.dim()).max(least).min(crate::points::MOST_POINTS), from.dim(), seed)?;
     let single = Single { probe, z: &z };
+    // The scale at a peak may be far below that of the mass about it, as where a density is infinite: the search may then go as far
+    // as one from the first starts.
+    let cube = Component::isotropic(&vec![0.0; from.dim()], HALF_WIDTH)?;
     let mut from = from.clone();
     for _ in 0..NARROWINGS {
-        if let Some(best) = single.best(&from, &from, search)? {
+        if let Some(best) = single.best(&[from.clone(), cube.clone()], &from, search)? {
             return Ok(Some(best));
         }
         from = from.widened(0.25)?;

@@ -74,42 +74,36 @@ impl<T: LogDensity + ?Sized> Single<'_, T> {
     /// The best Gaussian near `start`, of its family; `None` if the target is not finite at its points.
     ///
     /// Alternates natural steps, while they gain, and L-BFGS in coordinates about where they led: each turn works in the units of
-    /// the last result. A search that has left `first` far behind goes on; where it then is counts as a new origin, and one that leaves the
-    /// last of [`DEPARTURES`] origins follows mass without end.
+    /// the last result. A search that has left all `origins` far behind goes on until it is further away than they allow.
     ///
     /// # Errors
     /// [`BoostError::Improper`].
     pub(crate) fn best(
         &self,
-        first: &Component,
+        origins: &[Component],
         start: &Component,
         search: Search,
     ) -> Result<Option<Best>, BoostError> {
-        let (mut origin, mut departures) = (first.clone(), 0);
+        let reach = |here: &Component| origins.iter().map(|origin| here.reach(origin)).fold(f64::INFINITY, f64::min);
         let Some(mut here) = State::new(self, start.clone()) else { return Ok(None) };
         let (mut evaluations, mut left, mut pursuits) = (1, search.evaluations.saturating_sub(1), 0);
         let end = loop {
             let before = here.value;
             // A search that is far away may be following mass without end: it is not ended for being slow.
-            let far = here.component.reach(&origin) >= FAR;
+            let far = reach(&here.component) >= FAR;
             let resolved = if far { here.rounding() } else { here.resolution() };
             let tolerance = resolved.max(search.tolerance);
             let spent = here.descend(self, tolerance, left);
             (evaluations, left) = (evaluations + spent, left - spent);
-            let mut factor = here.component.reach(&origin);
+            let factor = reach(&here.component);
             if factor > MOST_REACH {
-                if departures == DEPARTURES {
-                    return Err(BoostError::Improper { factor: here.component.reach(first) });
-                }
-                // A start of the wrong scale is left once or twice; mass without end is followed again and again.
-                (origin, departures, pursuits, left) = (here.component.clone(), departures + 1, 0, search.evaluations);
-                factor = 0.0;
+                return Err(BoostError::Improper { factor });
             }
             if here.remains() <= tolerance {
                 break End::Converged;
             }
             if left < 2 {
-                if factor < FAR && departures == 0 || pursuits == PURSUITS {
+                if factor < FAR || pursuits == PURSUITS {
                     break End::Evaluations;
                 }
                 (left, pursuits) = (search.evaluations.max(2), pursuits + 1);
@@ -127,10 +121,6 @@ impl<T: LogDensity + ?Sized> Single<'_, T> {
                 break if stuck { End::NoStep } else { End::Converged };
             }
         };
-        if departures > 0 && end != End::Converged {
-            // Far beyond the start, and still under way.
-            return Err(BoostError::Improper { factor: here.component.reach(first) });
-        }
         Ok(Some(Best { component: here.component, value: here.value, evaluations, end }))
     }
 }
@@ -140,9 +130,6 @@ const TURN: usize = 100;
 
 /// The most nats that may remain for a search that finds no step to count as converged.
 const UNTOLD: f64 = 1e-3;
-
-/// The number of origins that a search for a proper target may leave beyond [`MOST_REACH`].
-const DEPARTURES: usize = 2;
 
 /// How often a search that is far away is extended by as many evaluations again.
 const PURSUITS: usize = 50;
