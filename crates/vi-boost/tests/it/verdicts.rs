@@ -44,6 +44,7 @@ struct Outcome {
 }
 
 impl Outcome {
+    #[expect(clippy::print_stdout, reason = "the table")]
     fn of(case: &Case) -> Self {
         let found = fit(&case.target, &FitSettings::default(), &mut rng(1));
         let good = |found: &Fit| found.diagnosis.verdict == Verdict::Good;
@@ -99,7 +100,7 @@ fn over_all_targets_few_verdicts_are_wrong_and_none_improper() {
 }
 
 /// What the held-out targets still show.
-const LIES_HELD_OUT: usize = 4;
+const LIES_HELD_OUT: usize = 2;
 
 #[test]
 fn a_verdict_says_what_cannot_be_known() {

@@ -59,8 +59,9 @@ impl List {
 
     fn mixture(&mut self, name: &str, parts: Vec<(f64, Vec<f64>, f64)>) -> &mut Case {
         let total: f64 = parts.iter().map(|part| part.0).sum();
-        let weights: Vec<f64> = parts.iter().map(|part| part.0 / total).collect();
-        let components = parts.iter().map(|(_, mean, sd)| Component::isotropic(mean, *sd).unwrap()).collect();
+        let part =
+            |(weight, mean, sd): (f64, Vec<f64>, f64)| (Component::isotropic(&mean, sd).unwrap(), weight / total);
+        let (components, weights): (Vec<_>, Vec<_>) = parts.into_iter().map(part).unzip();
         self.exact(name, GaussianMixture::new(components, &weights).unwrap())
     }
 
