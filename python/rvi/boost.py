@@ -20,6 +20,7 @@ def fit(
     starts=8,
     draws=4000,
     rounds=1,
+    evaluations=None,
     random_state=0,
 ):
     """The posterior of a log-density as a mixture of Gaussians: modes, the best Gaussian, boosting, a diagnosis.
@@ -48,6 +49,8 @@ def fit(
         Draws of the diagnosis, at least 100.
     rounds : int, default=1
         Most further rounds of boosting, each with twice the components and points, while the diagnosis is not good.
+    evaluations : int, optional
+        Number of points at which the density is evaluated beyond which no further search begins (default: no limit).
     random_state : int, RandomState instance or None, default=0
         Seed of all random numbers; the same seed gives the same posterior.
 
@@ -84,7 +87,8 @@ def fit(
         both = _both(value_and_grad, batch)
     elif grad is not None:
         both = _both(lambda points: (logp(points), grad(points)), batch)
-    mixture, told = _rvi.fit(values, both, dim, int(components), int(draws), int(starts), int(rounds), seed)
+    limit = None if evaluations is None else int(evaluations)
+    mixture, told = _rvi.fit(values, both, dim, int(components), int(draws), int(starts), int(rounds), limit, seed)
     return Posterior(mixture, told)
 
 
@@ -148,11 +152,13 @@ class Posterior:
     kl : float
         Divergence from the mixture to the target, in nats, estimated from fresh draws.
     verdict : str
-        'good' (at most 0.03 nats), 'fair' (0.3) or 'poor'.
+        'good' (at most 0.03 nats; good for what was searched), 'near' (the same, but right only near what was found: several
+        modes were met once), 'fair' (0.3) or 'poor'. ``info["says"]`` is the verdict in words.
     log_evidence : float
         An estimate of the log of the target's integral.
     info : dict
-        The whole diagnosis.
+        The whole diagnosis; ``unseen`` is the estimated probability that a further start meets a new mode, ``phases`` the
+        evaluations with and without gradient by what they were spent on.
     weights, means, covariances : ndarray of shape (K,), (K, dim), (K, dim, dim)
         The components.
     mean, covariance : ndarray of shape (dim,), (dim, dim)
@@ -169,7 +175,7 @@ class Posterior:
 
     @property
     def verdict(self):
-        """'good', 'fair' or 'poor'."""
+        """'good', 'near', 'fair' or 'poor'."""
         return self.info["verdict"]
 
     @property

@@ -36,6 +36,15 @@ def test_a_gaussian_is_found_from_one_point_and_from_many_alike():
     assert np.array_equal(found[2].mean, found[4].mean) and np.allclose(found[2].covariance, found[3].covariance, rtol=1e-6)
 
 
+def test_evaluations_are_told_by_phase_and_limited():
+    info = boost.fit(many, lambda x: -x @ PRECISION, dim=2).info
+    counts = [count for phase in info["phases"].values() for count in phase.values()]
+    assert sum(counts) == info["evaluations"] and info["phases"]["modes"]["gradients"] > 0
+    assert info["unseen"] == 0 and "what was searched" in info["says"]
+    skewed = lambda x: 2 * x[:, 0] - np.exp(x[:, 0])  # noqa: E731
+    assert boost.fit(skewed, dim=1, evaluations=1).info["evaluations"] < boost.fit(skewed, dim=1).info["evaluations"]
+
+
 def test_density_draws_and_components_belong_together():
     posterior = boost.fit(lambda x: np.logaddexp(many(x - 4), many(x + 4)), dim=2)
     again = pickle.loads(pickle.dumps(posterior))

@@ -6,7 +6,8 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use vi_boost::gaussian::{self, GaussianSettings};
 use vi_boost::{
-    Boost, BoostError, BoostSettings, Component, Diagnosis, Family, FitSettings, GaussianMixture, LogDensity as _, fit,
+    Boost, BoostError, BoostSettings, Component, Count, Diagnosis, Evaluations, Family, FitSettings, GaussianMixture,
+    LogDensity as _, fit,
 };
 use vi_linalg::faer::Mat;
 
@@ -34,11 +35,13 @@ struct Outcome {
     /// The mixture, where there is one to diagnose.
     mixture: Option<GaussianMixture>,
     evaluations: u64,
+    /// What they were spent on, where that is told.
+    phases: Option<Evaluations>,
 }
 
 impl Outcome {
     fn of(mixture: GaussianMixture, evaluations: u64, rng: &mut ChaCha8Rng) -> Self {
-        Self { draws: mixture.draw(DRAWS, rng), mixture: Some(mixture), evaluations }
+        Self { draws: mixture.draw(DRAWS, rng), mixture: Some(mixture), evaluations, phases: None }
     }
 
     fn gaussian(mean: &[f64], factor: &Mat<f64>, evaluations: u64, rng: &mut ChaCha8Rng) -> Result<Self, BoostError> {
@@ -100,8 +103,9 @@ fn measured(case: &Case, method: &Method, (sd, seed): (f64, u64), name: String) 
                 _ => String::new(),
             };
             let evaluations = outcome.evaluations;
+            let phases = outcome.phases.map_or_else(String::new, told);
             Record::number(name, distance.worst, Unit::Deviations)
-                .note(format!("mean {:.3}, {quality}{elapsed:.2} s, {evaluations} evaluations", distance.mean))
+                .note(format!("mean {:.3}, {quality}{elapsed:.2} s, {evaluations} evaluations{phases}", distance.mean))
         }
         Err(message) => Record::number(name, f64::INFINITY, Unit::Deviations).note(message),
     };
@@ -117,6 +121,18 @@ fn measured(case: &Case, method: &Method, (sd, seed): (f64, u64), name: String) 
     })
 }
 
+/// Evaluations with and without gradient, by phase.
+fn told(spent: Evaluations) -> String {
+    let phase = |name, of: Count| format!("{name} {} and {}", of.gradients, of.values);
+    let phases = [
+        phase("modes", spent.modes),
+        phase("components", spent.components),
+        phase("refit", spent.refit),
+        phase("diagnosis", spent.diagnosis),
+    ];
+    format!(" ({} with gradient; with and without: {})", spent.all().gradients, phases.join(", "))
+}
+
 fn start(case: &Case, sd: f64) -> Result<Component, BoostError> {
     Component::isotropic(&vec![0.0; case.target.dim()], sd)
 }
@@ -128,7 +144,8 @@ fn said<T>(result: Result<T, BoostError>) -> Result<T, String> {
 
 fn one_call(case: &Case, _: f64, rng: &mut ChaCha8Rng) -> Result<Outcome, String> {
     let found = said(fit(&case.target, &FitSettings::default(), rng))?;
-    Ok(Outcome::of(found.mixture, found.evaluations, rng))
+    let spent = found.evaluations;
+    Ok(Outcome { phases: Some(spent), ..Outcome::of(found.mixture, spent.all().total(), rng) })
 }
 
 fn boost(case: &Case, sd: f64, rng: &mut ChaCha8Rng) -> Result<Outcome, String> {
@@ -160,7 +177,7 @@ fn path(case: &Case, sd: f64, rng: &mut ChaCha8Rng) -> Result<Outcome, String> {
 fn paths(case: &Case, sd: f64, rng: &mut ChaCha8Rng) -> Result<Outcome, String> {
     let target = Counted::new(&case.target);
     let draws = multi_path(&target, sd, MANY_PATHS, DRAWS, rng).ok_or("no path")?;
-    Ok(Outcome { draws, mixture: None, evaluations: target.evaluations() })
+    Ok(Outcome { draws, mixture: None, evaluations: target.evaluations(), phases: None })
 }
 
 fn advi(case: &Case, sd: f64, rng: &mut ChaCha8Rng) -> Result<Outcome, String> {

@@ -126,7 +126,7 @@ impl LogDensity for Callables {
 
 /// The posterior as a mixture, and what is known of its errors; `values` and `both` take points (`n × d`) as an array.
 #[pyfunction]
-#[pyo3(signature = (values, both, dim, components, draws, starts, rounds, seed))]
+#[pyo3(signature = (values, both, dim, components, draws, starts, rounds, evaluations, seed))]
 #[expect(clippy::too_many_arguments, reason = "settings of a fit")]
 pub(crate) fn fit(
     py: Python<'_>,
@@ -137,6 +137,7 @@ pub(crate) fn fit(
     draws: usize,
     starts: usize,
     rounds: usize,
+    evaluations: Option<u64>,
     seed: u64,
 ) -> PyResult<(Mixture, Bound<'_, PyDict>)> {
     let target = Callables { dim, values, both, raised: Mutex::new(None) };
@@ -148,7 +149,7 @@ pub(crate) fn fit(
             room(&shape)?;
         }
         let boost = BoostSettings { components, ..BoostSettings::default() };
-        let settings = FitSettings { boost, starts, draws, rounds };
+        let settings = FitSettings { boost, starts, draws, rounds, evaluations };
         let found = vi_boost::fit(&target, &settings, &mut ChaCha8Rng::seed_from_u64(seed));
         let raised = target.raised.lock().ok().and_then(|mut raised| raised.take());
         match raised {
@@ -167,6 +168,23 @@ pub(crate) fn fit(
     told.set_item("stop", format!("{:?}", found.stop))?;
     told.set_item("modes", found.modes)?;
     told.set_item("rounds", found.rounds)?;
-    told.set_item("evaluations", found.evaluations)?;
+    told.set_item("unseen", found.unseen)?;
+    told.set_item("says", diagnosis.verdict.to_string())?;
+    let spent = found.evaluations;
+    told.set_item("evaluations", spent.all().total())?;
+    let phases = PyDict::new(py);
+    let each = [
+        ("modes", spent.modes),
+        ("components", spent.components),
+        ("refit", spent.refit),
+        ("diagnosis", spent.diagnosis),
+    ];
+    for (name, count) in each {
+        let told = PyDict::new(py);
+        told.set_item("values", count.values)?;
+        told.set_item("gradients", count.gradients)?;
+        phases.set_item(name, told)?;
+    }
+    told.set_item("phases", phases)?;
     Ok((Mixture { mixture: found.mixture }, told))
 }

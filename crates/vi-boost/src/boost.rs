@@ -24,7 +24,7 @@ mod weights;
 pub use info::Info;
 pub use settings::{BoostSettings, Refit};
 
-pub(crate) use settings::{check_enough, check_points};
+pub(crate) use settings::{MOST_COMPONENTS, check_enough, check_points};
 
 use std::ops::ControlFlow;
 use vi_core::{Stop, check};
@@ -35,6 +35,7 @@ use self::cloud::{Cloud, Summary, paired_gain, summarise};
 use self::pool::Pool;
 use crate::BoostError;
 use crate::component::Component;
+use crate::evaluations::{Evaluations, Phase};
 use crate::mixture::GaussianMixture;
 use crate::seeds::Seeds;
 use crate::target::{LogDensity, Probe};
@@ -174,12 +175,27 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
         self.last.as_ref()
     }
 
+    /// The evaluations of the target so far, by phase.
+    #[must_use]
+    pub fn evaluations(&self) -> Evaluations {
+        self.probe.spent()
+    }
+
+    /// Optimises the weights on the points that the components have, at no evaluation.
+    pub(crate) fn reweigh(&mut self) {
+        let Some(q) = &self.q else { return };
+        let q = q.reweighted(&weights::corrective(q, &self.clouds));
+        self.summary = Some(summarise(&q, &self.clouds));
+        self.q = Some(q);
+    }
+
     /// Adds one component and re-optimises what the settings say. After an error the mixture is unchanged.
     ///
     /// # Errors
     /// [`BoostError::NoCandidate`] when no candidate for the first component has a finite divergence, [`BoostError::Improper`] when a
     /// component diverges; [`BoostError::Core`].
     pub fn step(&mut self) -> Result<Info, BoostError> {
+        self.probe.enter(Phase::Components);
         let mut info = Info::new(self.iteration + 1);
         let (q, clouds) = match &self.q {
             None => self.first(&mut info)?,
@@ -342,6 +358,7 @@ impl<'a, T: LogDensity + ?Sized> Boost<'a, T> {
     /// used, in several scramblings whose scatter is the standard error.
     fn assess(&mut self) -> Result<(), BoostError> {
         let seed = self.seeds.next();
+        self.probe.enter(Phase::Diagnosis);
         let (Some(q), Some(info)) = (&self.q, &mut self.last) else { return Ok(()) };
         let points = (2 * self.points / q.len() / 2 * 2).min(self.points).max(LEAST_POINTS);
         match self.probe.divergence(q, points, SCRAMBLINGS, seed) {

@@ -2,12 +2,13 @@
 //!
 //! | step | what | file |
 //! |---|---|---|
-//! | 1 | modes from several starting points by L-BFGS, each with the curvature there (Laplace) | `fit/start` |
-//! | 2 | from each the best Gaussian on few points; the best of them on many | `fit/start` |
-//! | 3 | [`Boost`] from that Gaussian, places for further components from one that spans all of them | |
+//! | 1 | modes by L-BFGS from near starting points, then from ever further ones about what was found | `fit/search` |
+//! | 2 | from each the best Gaussian on few points, the best of them on many, and the mixture of all | `fit/start` |
+//! | 3 | [`Boost`] from that mixture unless it is exact, places for further components from one that spans all of them | |
 //! | 4 | a [`Diagnosis`] on fresh draws; where it finds much left, boosting goes on with more points and components | `fit/diagnosis` |
 
 mod diagnosis;
+mod search;
 mod start;
 
 pub use diagnosis::{Diagnosis, Verdict};
@@ -19,9 +20,11 @@ use vi_core::{Stop, check, psis};
 use vi_linalg::faer::{Mat, MatRef};
 
 use self::start::Region;
+use crate::boost::MOST_COMPONENTS;
 use crate::boost::{Boost, BoostSettings, Info};
 use crate::component::Component;
 use crate::error::setting;
+use crate::evaluations::Evaluations;
 use crate::mixture::GaussianMixture;
 use crate::seeds::Seeds;
 use crate::{BoostError, LogDensity};
@@ -45,13 +48,16 @@ pub struct FitSettings {
     pub draws: usize,
     /// How often boosting may go on, with twice as many components and twice as many points, while the diagnosis is not good.
     pub rounds: usize,
+    /// No further search begins once the target was evaluated at so many points, with or without gradient; what has begun ends,
+    /// and the diagnosis is always made. `None` is no limit.
+    pub evaluations: Option<u64>,
 }
 
 impl Default for FitSettings {
     /// The default is [`BoostSettings::default`], 8 starting points, 4000 draws for the diagnosis, and one more round of boosting
     /// if it finds much left.
     fn default() -> Self {
-        Self { boost: BoostSettings::default(), starts: 8, draws: 4000, rounds: 1 }
+        Self { boost: BoostSettings::default(), starts: 8, draws: 4000, rounds: 1, evaluations: None }
     }
 }
 
@@ -86,16 +92,19 @@ pub struct Fit {
     pub gaussian: Component,
     /// The diagnosis of the mixture, on draws that were used for nothing else.
     pub diagnosis: Diagnosis,
-    /// The report of the last step of boosting.
-    pub info: Info,
+    /// The report of the last step of boosting; `None` if the modes' Gaussians were good already.
+    pub info: Option<Info>,
     /// Why boosting ended.
     pub stop: Stop,
     /// The number of different modes found from the starting points: places further apart than three standard deviations.
     pub modes: usize,
+    /// The probability that one more start of the search for modes leads to a mode not met, by Good and Turing: the share of
+    /// starts that led to a mode met once.
+    pub unseen: f64,
     /// The number of rounds of boosting.
     pub rounds: usize,
-    /// The number of points at which the target was evaluated, with or without its gradient.
-    pub evaluations: u64,
+    /// The points at which the target was evaluated, with or without its gradient, by phase.
+    pub evaluations: Evaluations,
 }
 
 /// Fits a Gaussian mixture to the posterior `target`, in one call and without a start distribution.
@@ -128,39 +137,57 @@ pub fn fit<T: LogDensity + ?Sized, R: Rng + ?Sized>(
     check::room("draws", &[settings.draws, target.dim()])?;
     check::room("starts", &[settings.starts, target.dim()])?;
     let mut seeds = Seeds::new(rng.random());
-    let mut region = Region::find(target, settings.starts, &mut seeds)?;
-    let mut evaluations = region.evaluations;
-    let mut boost_settings = settings.boost.clone();
-    let mut q = GaussianMixture::single(region.gaussian.clone());
-    let mut rounds = 0;
+    let mut region = Region::find(target, (settings.starts, settings.evaluations), &mut seeds)?;
+    let modes = region.all.len();
+    let mut spent = region.evaluations;
+    // A mode keeps its component, and boosting adds to them.
+    let components = settings.boost.components.max(modes.saturating_add(1).min(MOST_COMPONENTS));
+    let mut boost_settings = BoostSettings { components, ..settings.boost.clone() };
+    let mut q = region.all.clone();
+    let (mut rounds, mut info, mut stop, mut gap) = (0, None, Stop::Converged, f64::NAN);
+    let over = |spent: &Evaluations| settings.evaluations.is_some_and(|limit| spent.all().total() >= limit);
     loop {
-        rounds += 1;
         let mut rng = seeds.generator();
-        let mut boost = Boost::from_mixture(target, q, &region.wide, &boost_settings, &mut rng)?;
-        let stop = boost.run(|_, _| ControlFlow::Continue(()))?;
-        let (Some(grown), Some(info)) = (boost.mixture(), boost.last()) else {
+        let diagnosis = Diagnosis::of(&q, target, settings.draws, gap, &mut rng)?.seen(region.unseen);
+        spent.diagnosis.values += settings.draws as u64;
+        let good = matches!(diagnosis.verdict, Verdict::Good | Verdict::Near);
+        let enough = good && (rounds > 0 || diagnosis.kl <= EXACT);
+        if enough || rounds > settings.rounds || over(&spent) {
+            let (mixture, gaussian, unseen, evaluations) = (q, region.gaussian, region.unseen, spent);
+            return Ok(Fit { mixture, gaussian, diagnosis, info, stop, modes, unseen, rounds, evaluations });
+        }
+        if rounds > 0 {
+            region.widen(&q)?;
+            boost_settings = boost_settings.doubled(target.dim());
+        }
+        rounds += 1;
+        let mut boost = match Boost::from_mixture(target, q, &region.wide, &boost_settings, &mut rng) {
+            // The target is zero near a lesser mode: the best Gaussian alone is finite at its points.
+            Err(BoostError::Unsupported { .. }) if rounds == 1 && modes > 1 => {
+                let single = GaussianMixture::single(region.gaussian.clone());
+                Boost::from_mixture(target, single, &region.wide, &boost_settings, &mut rng)?
+            }
+            boost => boost?,
+        };
+        boost.reweigh();
+        let limit = settings.evaluations.map(|limit| limit.saturating_sub(spent.all().total()));
+        let on_step = |info: &Info, _: &GaussianMixture| match limit {
+            Some(limit) if info.evaluations >= limit => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        };
+        stop = boost.run(on_step)?;
+        let (Some(grown), Some(last)) = (boost.mixture(), boost.last()) else {
             return Err(BoostError::NoCandidate { tries: 0 });
         };
-        let (grown, info) = (grown.clone(), *info);
-        evaluations += info.evaluations + settings.draws as u64;
-        let diagnosis = Diagnosis::of(&grown, target, settings.draws, info.gap, &mut rng)?;
-        if diagnosis.verdict == Verdict::Good || rounds > settings.rounds {
-            return Ok(Fit {
-                mixture: grown,
-                gaussian: region.gaussian,
-                diagnosis,
-                info,
-                stop,
-                modes: region.modes,
-                rounds,
-                evaluations,
-            });
-        }
-        region.widen(&grown)?;
-        boost_settings = boost_settings.doubled(target.dim());
-        q = grown;
+        (info, gap) = (Some(*last), last.gap);
+        spent = spent.plus(&boost.evaluations());
+        q = grown.clone();
     }
 }
+
+/// The nats left, at most, for the Gaussians of the modes to be taken as they are: from a Gaussian target they are then, by
+/// Talagrand's inequality, within `√(2·10⁻³)` deviations, a twentieth.
+const EXACT: f64 = 1e-3;
 
 impl Fit {
     /// `n` draws by importance resampling: `4n` draws of the mixture are drawn again with replacement by their Pareto-smoothed

@@ -171,7 +171,7 @@ fn nearby<T: LogDensity + ?Sized>(
 ) -> Result<Option<(Best, usize)>, BoostError> {
     let mut from = from.clone();
     for times in 0..NARROWINGS {
-        if let Some(found) = single.best(start, &from, search)? {
+        if let Some(found) = single.best(std::slice::from_ref(start), &from, search)? {
             return Ok(Some((found, times)));
         }
         from = from.widened(0.25)?;
@@ -190,7 +190,7 @@ fn narrowing<T: LogDensity + ?Sized>(
     for mean in centres {
         let mut from = Component { mean, scale: start.scale.clone() };
         for times in 0..NARROWINGS {
-            if let Some(found) = single.best(start, &from, search)? {
+            if let Some(found) = single.best(std::slice::from_ref(start), &from, search)? {
                 return Ok(Some((found, times)));
             }
             from = from.widened(0.25)?;

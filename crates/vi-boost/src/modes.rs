@@ -17,6 +17,11 @@ pub(crate) const APART: f64 = 3.0;
 
 /// Laplace's Gaussian at the mode near `from`; if the target is not concave there, with the absolute size of its curvature.
 pub(crate) fn laplace<T: LogDensity + ?Sized>(probe: &Probe<'_, T>, from: &[f64]) -> Option<Component> {
+    curved(probe, &ascent(probe, from)?)
+}
+
+/// The mode near `from`.
+pub(crate) fn ascent<T: LogDensity + ?Sized>(probe: &Probe<'_, T>, from: &[f64]) -> Option<Vec<f64>> {
     let mut by = Block::default();
     let found = minimise(from, MODE, |x, gradient| {
         let mut value = [0.0];
@@ -26,21 +31,25 @@ pub(crate) fn laplace<T: LogDensity + ?Sized>(probe: &Probe<'_, T>, from: &[f64]
         }
         -value[0]
     })?;
-    let precision = probe.hessian(&found.x);
-    let d = found.x.len();
+    Some(found.x)
+}
+
+/// The Gaussian at `peak` with the curvature there, or its absolute size.
+pub(crate) fn curved<T: LogDensity + ?Sized>(probe: &Probe<'_, T>, peak: &[f64]) -> Option<Component> {
+    let precision = probe.hessian(peak);
+    let d = peak.len();
     let precision = Mat::from_fn(d, d, |i, j| -precision[(i, j)]);
     if !precision.as_ref().norm_max().is_finite() {
-        return Component::isotropic(&found.x, 1.0).ok();
+        return Component::isotropic(peak, 1.0).ok();
     }
-    let own = Cholesky::new(precision.as_ref())
-        .ok()
-        .and_then(|factor| Component::full(&found.x, factor.inverse().as_ref()).ok());
+    let own =
+        Cholesky::new(precision.as_ref()).ok().and_then(|factor| Component::full(peak, factor.inverse().as_ref()).ok());
     own.or_else(|| {
         let (values, vectors) = eigen(precision.as_ref(), Par::Seq).ok()?;
         // A flat or rising direction gets a standard deviation of one.
         let scaled =
             Mat::from_fn(d, d, |i, k| vectors[(i, k)] / if values[k].abs() > 1e-8 { values[k].abs() } else { 1.0 });
-        Component::full(&found.x, (scaled * vectors.transpose()).as_ref()).ok()
+        Component::full(peak, (scaled * vectors.transpose()).as_ref()).ok()
     })
 }
 

@@ -86,7 +86,7 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
     fn found(&self, single: &Single<'_, T>, candidate: &Component, search: Search) -> Result<Option<Best>, BoostError> {
         let mut from = candidate.clone();
         for _ in 0..NARROWINGS {
-            if let Some(found) = single.best(&self.start.source, &from, search)? {
+            if let Some(found) = single.best(std::slice::from_ref(&self.start.source), &from, search)? {
                 return Ok(Some(found));
             }
             from = from.widened(0.5)?;

@@ -6,6 +6,7 @@ use super::cloud::{Cloud, paired_gain, rest, summarise};
 use super::settings::{check_enough, check_points};
 use crate::BoostError;
 use crate::block::Block;
+use crate::evaluations::Phase;
 use crate::mixture::GaussianMixture;
 use crate::objective::{Joint, Resting};
 use crate::optimise::Search;
@@ -41,6 +42,7 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
         for component in q.components() {
             check_enough("points", points, component.latent_dim())?;
         }
+        self.probe.enter(Phase::Refit);
         let mut seeds = self.seeds.branch();
         let clouds = self.clouds_of(&q, points, &mut seeds)?;
         let (mut refitted, promised) = self.refitted(&q, clouds, evaluations);

@@ -183,7 +183,7 @@ pub(crate) fn check_enough(name: &'static str, points: usize, latent: usize) -> 
 }
 
 /// The most components: each step costs as much as all components so far.
-const MOST_COMPONENTS: usize = 1000;
+pub(crate) const MOST_COMPONENTS: usize = 1000;
 
 /// Checks the largest number of components.
 ///

@@ -1,5 +1,7 @@
 //! Diagnosis of a mixture, and what to do about it.
 
+use std::fmt;
+
 use rand::Rng;
 use vi_core::psis;
 use vi_linalg::faer::MatRef;
@@ -18,8 +20,14 @@ use crate::{BoostError, LogDensity, block};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Verdict {
-    /// At most 0.03 nats are left: means and quantiles are accurate to a few hundredths of a standard deviation.
+    /// Good for what was searched. At most 0.03 nats are left: means and quantiles are accurate to a few hundredths of a standard
+    /// deviation, unless there is mass where no search came. A density cannot say that there is none: half of a `N(0, I)` in
+    /// three dimensions may be in a spike of width 0.01, and its values everywhere else are those of a normal density.
     Good,
+    /// Right near what was found. No more is left than for `Good`, but one start in twenty or more led to a mode that no other
+    /// start met: there are modes that the mixture does not have. More starts
+    /// ([`FitSettings::starts`](super::FitSettings::starts)) help.
+    Near,
     /// At most 0.3 nats are left: means and quantiles are accurate to some tenths of a standard deviation. More components or
     /// points ([`FitSettings::boost`](super::FitSettings::boost)) help, and so does [`Fit::resample`](super::Fit::resample) if
     /// `k̂` is below 0.7.
@@ -27,6 +35,18 @@ pub enum Verdict {
     /// More is left, or the target is zero where the mixture is not: look for a better parametrisation (scales of order one,
     /// hierarchies non-centred), or run longer.
     Poor,
+}
+
+impl fmt::Display for Verdict {
+    /// What the verdict says, and what it cannot know.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Good => "good for what was searched; mass where no search came cannot be seen from the density alone",
+            Self::Near => "right near what was found; several modes were met only once, so there are others",
+            Self::Fair => "fair: means and quantiles near what was found are accurate to some tenths of a deviation",
+            Self::Poor => "poor: not to be relied on",
+        })
+    }
 }
 
 /// The diagnosis of a mixture on fresh draws.
@@ -56,6 +76,12 @@ pub struct Diagnosis {
 const GOOD: f64 = 0.03;
 const FAIR: f64 = 0.3;
 
+/// The relative error of a log ratio, which passes through a factor and sums.
+const ROUNDING: f64 = 16.0 * f64::EPSILON;
+
+/// The largest probability that a further start meets a new mode, for a good mixture.
+const UNSEEN: f64 = 0.05;
+
 impl Diagnosis {
     /// Diagnoses `q` on `draws` draws; `gap` is passed on. It costs as many evaluations of the target.
     ///
@@ -78,13 +104,21 @@ impl Diagnosis {
         let mean = ratios.iter().sum::<f64>() / n;
         let variance = ratios.iter().map(|log| (log - mean) * (log - mean)).sum::<f64>() / n;
         let (kl, standard_error) = (log_evidence - mean, (variance / n).sqrt());
-        let verdict = match kl {
+        let farthest = ratios.iter().filter(|log| log.is_finite()).fold(0.0_f64, |most, log| most.max(log.abs()));
+        // Values of 10²⁰ leave no digits for a divergence: it is worth what rounding may have taken from it.
+        let verdict = match kl + ROUNDING * farthest {
             kl if kl <= GOOD => Verdict::Good,
             kl if kl <= FAIR => Verdict::Fair,
             _ => Verdict::Poor,
         };
         let effective_share = smoothed.effective_draws() / n;
         Ok(Self { kl, standard_error, log_evidence, k_hat: smoothed.k_hat, effective_share, gap, zero, verdict })
+    }
+
+    /// The diagnosis, given the probability that a further start leads to a mode not met.
+    pub(super) fn seen(self, unseen: f64) -> Self {
+        let near = self.verdict == Verdict::Good && unseen > UNSEEN;
+        Self { verdict: if near { Verdict::Near } else { self.verdict }, ..self }
     }
 }
 

@@ -1,10 +1,12 @@
 //! Where the mass is: modes, the Gaussians about them, and a wide Gaussian that spans them all.
 
+use super::search::{HALF_WIDTH, Search as Modes};
 use crate::BoostError;
-use crate::block::{self, Block};
+use crate::block;
 use crate::component::Component;
+use crate::evaluations::{Evaluations, Phase};
 use crate::mixture::GaussianMixture;
-use crate::modes::{APART, distance, distinct, laplace};
+use crate::modes::{APART, distance};
 use crate::objective::{Best, Single};
 use crate::optimise::Search;
 use crate::seeds::Seeds;
@@ -16,15 +18,12 @@ pub(super) struct Region {
     pub(super) gaussian: Component,
     /// A Gaussian that spans the best ones of all modes, twice as wide.
     pub(super) wide: Component,
-    pub(super) modes: usize,
-    pub(super) evaluations: u64,
+    /// The Gaussians of all modes, weighted by the evidence of each alone.
+    pub(super) all: GaussianMixture,
+    /// The estimated probability that a further start leads to a mode not met.
+    pub(super) unseen: f64,
+    pub(super) evaluations: Evaluations,
 }
-
-/// Half the width of the cube that starting points are uniform on, as in Stan.
-const HALF_WIDTH: f64 = 2.0;
-
-/// How often the cube is halved for a starting point at which the target is not finite.
-const HALVINGS: usize = 8;
 
 /// The number of points, for each dimension and at least, on which the Gaussians of all modes are compared, and that for the best
 /// one.
@@ -33,13 +32,23 @@ const FINE: (usize, usize) = (32, 1024);
 
 /// The limits of the searches for a Gaussian.
 const ROUGH: Search = Search { evaluations: 100, tolerance: 1e-2 };
-const BEST: Search = Search { evaluations: 200, tolerance: 1e-6 };
+const BEST: Search = Search { evaluations: 16, tolerance: 1e-6 };
 
 /// How often a Gaussian is narrowed to half its width until the target is finite at its points.
 const NARROWINGS: usize = 12;
 
 /// The number of nats by which a mode's Gaussian may be worse than the best; a mode that is worse has negligible mass.
-const HOPELESS: f64 = 12.0;
+const NEGLIGIBLE: f64 = 12.0;
+
+/// The same by Laplace's method, which is off by several nats where a peak is far from Gaussian.
+const HOPELESS: f64 = 2.0 * NEGLIGIBLE;
+
+/// The search goes on until so many starts in a row lead to nothing new, and every mode of mass was met twice; up to so many
+/// further starts and modes. After 60 without any, fewer than one start in twenty leads to a new mode, at 95 % confidence (the rule
+/// of three).
+const IDLE: usize = 60;
+const MOST_STARTS: usize = 400;
+const MOST_MODES: usize = 48;
 
 /// The factor by which the spanning Gaussian is widened.
 const WIDER: f64 = 2.0;
@@ -51,7 +60,7 @@ impl Region {
     /// `NoStart` if the target is finite nowhere, `Improper`.
     pub(super) fn find<T: LogDensity + ?Sized>(
         target: &T,
-        starts: usize,
+        (starts, limit): (usize, Option<u64>),
         seeds: &mut Seeds,
     ) -> Result<Self, BoostError> {
         let d = target.dim();
@@ -59,52 +68,76 @@ impl Region {
             return Err(vi_core::Error::Empty { argument: "theta" }.into());
         }
         let probe = Probe::new(target, vec![1.0; d])?;
-        let (mut tried, mut peaks): (Vec<f64>, Vec<Component>) = (Vec::new(), Vec::new());
-        for k in 0..starts {
-            let Some(from) = starting_point(&probe, k, seeds, &mut tried) else { continue };
-            if let Some(peak) = laplace(&probe, &from) {
-                peaks.push(peak);
+        let is_over = |probe: &Probe<'_, T>| limit.is_some_and(|limit| probe.evaluations() >= limit);
+        let (mut search, mut improper) = (Modes::default(), None);
+        for k in 0..starts + MOST_STARTS {
+            let last = k >= starts && search.idle >= IDLE && search.unseen(NEGLIGIBLE) == 0.0;
+            if last || is_over(&probe) && !search.sightings.is_empty() || search.sightings.len() >= MOST_MODES {
+                break;
             }
-        }
-        if peaks.is_empty() {
-            let Faults { zero, nan, infinite } = Faults::of(&tried);
-            return Err(BoostError::NoStart { points: tried.len(), zero, nan, infinite });
-        }
-        let (mut found, mut improper): (Vec<Best>, Option<BoostError>) = (Vec::new(), None);
-        for peak in distinct(peaks) {
-            match gaussian(&probe, &peak, COARSE, ROUGH, seeds.next()) {
-                Ok(Some(best)) => found.push(best),
+            probe.enter(Phase::Modes);
+            let from = if k < starts { search.near(&probe, k, seeds) } else { search.far(&probe, seeds) };
+            let Some(peak) = from.and_then(|from| search.climb(&probe, &from, HOPELESS)) else { continue };
+            probe.enter(Phase::Components);
+            match gaussian(&probe, &peak.0, COARSE, ROUGH, seeds.next()) {
+                Ok(Some(best)) => search.meet(peak, best.component, best.value),
                 Ok(None) => {}
                 Err(error) => improper = Some(error),
             }
         }
+        search.settle();
+        let unseen = search.unseen(NEGLIGIBLE);
+        let mut found = search.sightings;
+        if found.is_empty() {
+            let Faults { zero, nan, infinite } = Faults::of(&search.tried);
+            let nowhere = BoostError::NoStart { points: search.tried.len(), zero, nan, infinite };
+            let none = if search.tried.iter().any(|f| f.is_finite()) {
+                BoostError::NoCandidate { tries: starts }
+            } else {
+                nowhere
+            };
+            return Err(improper.unwrap_or(none));
+        }
         found.sort_by(|a, b| a.value.total_cmp(&b.value));
         let least = found.first().map_or(f64::NAN, |best| best.value);
-        found.retain(|best| best.value <= least + HOPELESS);
-        let mut kept: Vec<Component> = Vec::new();
+        found.retain(|best| best.value <= least + NEGLIGIBLE);
+        let (mut kept, mut values): (Vec<Component>, Vec<f64>) = (Vec::new(), Vec::new());
         let mut first: Option<Component> = None;
         for best in found {
-            if first.is_none() {
-                // The best of them on more points, or the next if the target is zero at some of these.
-                match gaussian(&probe, &best.component, FINE, BEST, seeds.next()) {
-                    Ok(Some(best)) => {
-                        kept.push(best.component.clone());
-                        first = Some(best.component);
+            // The best of them on more points, or the next if the target is zero at some of these.
+            let own = if kept.is_empty() && is_over(&probe) {
+                first = Some(best.gaussian.clone());
+                Some((best.gaussian, best.value))
+            } else if kept.is_empty() {
+                match gaussian(&probe, &best.gaussian, FINE, BEST, seeds.next()) {
+                    Ok(Some(finer)) => {
+                        first = Some(finer.component.clone());
+                        Some(if best.split { (best.gaussian, best.value) } else { (finer.component, finer.value) })
                     }
-                    Ok(None) => {}
-                    Err(error) => improper = Some(error),
+                    Ok(None) => None,
+                    Err(error) => {
+                        improper = Some(error);
+                        None
+                    }
                 }
-            } else if kept.iter().all(|other| distance(&best.component, other) > APART) {
-                kept.push(best.component);
+            } else {
+                let apart = kept.iter().all(|other| distance(&best.gaussian, other) > APART);
+                apart.then_some((best.gaussian, best.value))
+            };
+            if let Some((component, value)) = own {
+                kept.push(component);
+                values.push(value);
             }
         }
         let Some(gaussian) = first else {
             return Err(improper.unwrap_or(BoostError::NoCandidate { tries: starts }));
         };
         let share = vec![(1.0 / kept.len() as f64).ln(); kept.len()];
-        let modes = kept.len();
-        let wide = GaussianMixture::from_parts(kept, share).matched()?.widened(WIDER * WIDER)?;
-        Ok(Self { gaussian, wide, modes, evaluations: probe.evaluations() })
+        let wide = GaussianMixture::from_parts(kept.clone(), share).matched()?.widened(WIDER * WIDER)?;
+        let masses: Vec<f64> = values.iter().map(|value| (values[0] - value).exp()).collect();
+        let total: f64 = masses.iter().sum();
+        let shares = masses.iter().map(|mass| (mass / total).ln()).collect();
+        Ok(Self { gaussian, all: GaussianMixture::from_parts(kept, shares), wide, unseen, evaluations: probe.spent() })
     }
 
     /// Widens the region to include a mixture.
@@ -113,31 +146,6 @@ impl Region {
         self.wide = GaussianMixture::from_parts(both.to_vec(), vec![0.5_f64.ln(); 2]).matched()?;
         Ok(())
     }
-}
-
-/// The `k`-th starting point: 0 first, then points uniform on a cube, which is halved while the target is not finite there.
-fn starting_point<T: LogDensity + ?Sized>(
-    probe: &Probe<'_, T>,
-    k: usize,
-    seeds: &mut Seeds,
-    tried: &mut Vec<f64>,
-) -> Option<Vec<f64>> {
-    let direction: Vec<f64> =
-        (0..probe.dim()).map(|_| if k == 0 { 0.0 } else { HALF_WIDTH * (2.0 * seeds.uniform() - 1.0) }).collect();
-    for halving in 0..HALVINGS {
-        let size = 0.5_f64.powi(i32::try_from(halving).unwrap_or(0));
-        let point: Vec<f64> = direction.iter().map(|x| size * x).collect();
-        let mut value = [0.0];
-        probe.values(&Block::point(&point), &mut value);
-        tried.push(value[0]);
-        if value[0].is_finite() {
-            return Some(point);
-        }
-        if k == 0 {
-            break;
-        }
-    }
-    None
 }
 
 /// The best Gaussian near `from`, on `(each, least)` points.
@@ -150,9 +158,12 @@ fn gaussian<T: LogDensity + ?Sized>(
 ) -> Result<Option<Best>, BoostError> {
     let z = block::quasi((each * from.dim()).max(least).min(crate::points::MOST_POINTS), from.dim(), seed)?;
     let single = Single { probe, z: &z };
+    // The scale at a peak may be far below that of the mass about it, as where a density is infinite: the search may then go as far
+    // as one from the first starts.
+    let cube = Component::isotropic(&vec![0.0; from.dim()], HALF_WIDTH)?;
     let mut from = from.clone();
     for _ in 0..NARROWINGS {
-        if let Some(best) = single.best(&from, &from, search)? {
+        if let Some(best) = single.best(&[from.clone(), cube.clone()], &from, search)? {
             return Ok(Some(best));
         }
         from = from.widened(0.25)?;

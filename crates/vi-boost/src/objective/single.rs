@@ -74,27 +74,28 @@ impl<T: LogDensity + ?Sized> Single<'_, T> {
     /// The best Gaussian near `start`, of its family; `None` if the target is not finite at its points.
     ///
     /// Alternates natural steps, while they gain, and L-BFGS in coordinates about where they led: each turn works in the units of
-    /// the last result. A search that has left `origin` far behind goes on until it is further away than `origin` allows.
+    /// the last result. A search that has left all `origins` far behind goes on until it is further away than they allow.
     ///
     /// # Errors
     /// [`BoostError::Improper`].
     pub(crate) fn best(
         &self,
-        origin: &Component,
+        origins: &[Component],
         start: &Component,
         search: Search,
     ) -> Result<Option<Best>, BoostError> {
+        let reach = |here: &Component| origins.iter().map(|origin| here.reach(origin)).fold(f64::INFINITY, f64::min);
         let Some(mut here) = State::new(self, start.clone()) else { return Ok(None) };
         let (mut evaluations, mut left, mut pursuits) = (1, search.evaluations.saturating_sub(1), 0);
         let end = loop {
             let before = here.value;
             // A search that is far away may be following mass without end: it is not ended for being slow.
-            let far = here.component.reach(origin) >= FAR;
+            let far = reach(&here.component) >= FAR;
             let resolved = if far { here.rounding() } else { here.resolution() };
             let tolerance = resolved.max(search.tolerance);
             let spent = here.descend(self, tolerance, left);
             (evaluations, left) = (evaluations + spent, left - spent);
-            let factor = here.component.reach(origin);
+            let factor = reach(&here.component);
             if factor > MOST_REACH {
                 return Err(BoostError::Improper { factor });
             }

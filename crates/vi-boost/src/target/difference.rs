@@ -69,10 +69,28 @@ pub fn hessian<T: LogDensity + ?Sized>(
 }
 
 /// [`hessian`] for arguments whose lengths agree.
-pub(crate) fn hessian_at<T: LogDensity + ?Sized>(target: &T, theta: &[f64], scale: &[f64], mut out: MatMut<'_, f64>) {
-    if !target.hessian(theta, out.as_mut()) && !of_gradient(target, theta, scale, out.as_mut()) {
-        of_values(target, theta, scale, out);
+pub(crate) fn hessian_at<T: LogDensity + ?Sized>(
+    target: &T,
+    theta: &[f64],
+    scale: &[f64],
+    mut out: MatMut<'_, f64>,
+) -> Source {
+    if target.hessian(theta, out.as_mut()) {
+        return Source::Target;
     }
+    if of_gradient(target, theta, scale, out.as_mut()) {
+        return Source::Gradients;
+    }
+    of_values(target, theta, scale, out);
+    Source::Values
+}
+
+/// Where a Hessian came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    Target,
+    Gradients,
+    Values,
 }
 
 /// Computes the Hessian by differences alone, as the paper's Algorithm 2 does, even if the target has one.

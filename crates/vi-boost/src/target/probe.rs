@@ -1,14 +1,16 @@
 //! A target as the algorithms use it: on blocks, always with derivatives, evaluations being counted.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use vi_linalg::faer::Mat;
 
-use super::{LogDensity, difference};
+use super::LogDensity;
+use super::difference::{self, Source};
 use crate::BoostError;
 use crate::block::Block;
 use crate::component::Component;
 use crate::divergence::{self, Divergence};
+use crate::evaluations::{Count, Evaluations, Phase};
 use crate::mixture::GaussianMixture;
 use vi_core::check;
 
@@ -31,19 +33,24 @@ impl Faults {
     }
 }
 
+/// The number of phases.
+const PHASES: usize = 4;
+
 /// A target with the scale for its differences.
 pub(crate) struct Probe<'a, T: ?Sized> {
     target: &'a T,
     scale: Vec<f64>,
-    /// Counted through a shared reference; no other memory depends on it.
-    evaluations: AtomicU64,
+    /// Points with values and with gradients by phase, counted through a shared reference; no other memory depends on them.
+    counts: [[AtomicU64; 2]; PHASES],
+    /// The phase that evaluations count for.
+    phase: AtomicUsize,
 }
 
 impl<'a, T: LogDensity + ?Sized> Probe<'a, T> {
     /// A probe whose `scale` is a standard deviation for each coordinate.
     pub(crate) fn new(target: &'a T, scale: Vec<f64>) -> Result<Self, BoostError> {
         check::length("dimension of the start", target.dim(), scale.len())?;
-        Ok(Self { target, scale, evaluations: AtomicU64::new(0) })
+        Ok(Self { target, scale, counts: Default::default(), phase: AtomicUsize::new(Phase::Components as usize) })
     }
 
     /// A probe with the standard deviations of `start`.
@@ -62,7 +69,26 @@ impl<'a, T: LogDensity + ?Sized> Probe<'a, T> {
 
     /// The number of points at which the log-density was evaluated.
     pub(crate) fn evaluations(&self) -> u64 {
-        self.evaluations.load(Ordering::Relaxed)
+        self.spent().all().total()
+    }
+
+    /// The evaluations by phase.
+    pub(crate) fn spent(&self) -> Evaluations {
+        let of = |phase: Phase| {
+            let [values, gradients] = &self.counts[phase as usize];
+            Count { values: values.load(Ordering::Relaxed), gradients: gradients.load(Ordering::Relaxed) }
+        };
+        Evaluations {
+            modes: of(Phase::Modes),
+            components: of(Phase::Components),
+            refit: of(Phase::Refit),
+            diagnosis: of(Phase::Diagnosis),
+        }
+    }
+
+    /// Counts what follows for `phase`.
+    pub(crate) fn enter(&self, phase: Phase) {
+        self.phase.store(phase as usize, Ordering::Relaxed);
     }
 
     /// [`divergence::quasi`] of the target.
@@ -73,27 +99,28 @@ impl<'a, T: LogDensity + ?Sized> Probe<'a, T> {
         replicates: usize,
         seed: u64,
     ) -> Result<Divergence, BoostError> {
-        self.count(points * q.len() * replicates);
+        self.count(points * q.len() * replicates, false);
         divergence::quasi(q, self.target, points, replicates, seed)
     }
 
-    fn count(&self, points: usize) {
-        self.evaluations.fetch_add(points as u64, Ordering::Relaxed);
+    fn count(&self, points: usize, with_gradient: bool) {
+        let phase = &self.counts[self.phase.load(Ordering::Relaxed)];
+        phase[usize::from(with_gradient)].fetch_add(points as u64, Ordering::Relaxed);
     }
 
     pub(crate) fn values(&self, x: &Block, values: &mut [f64]) {
-        self.count(x.rows());
+        self.count(x.rows(), false);
         self.target.log_densities(x.as_ref(), values);
     }
 
     /// Values and gradients; differences cost `2d` evaluations a point.
     pub(crate) fn values_and_gradients(&self, x: &Block, values: &mut [f64], gradients: &mut Block) {
         gradients.reshape(x.rows(), self.dim());
-        self.count(x.rows());
         if self.target.log_densities_and_gradients(x.as_ref(), values, gradients.as_mut()) {
+            self.count(x.rows(), true);
             return;
         }
-        self.count(2 * self.dim() * x.rows());
+        self.count((1 + 2 * self.dim()) * x.rows(), false);
         self.target.log_densities(x.as_ref(), values);
         let (mut theta, mut gradient) = (vec![0.0; self.dim()], vec![0.0; self.dim()]);
         for i in 0..x.rows() {
@@ -107,9 +134,13 @@ impl<'a, T: LogDensity + ?Sized> Probe<'a, T> {
 
     /// `∇²log f`, full.
     pub(crate) fn hessian(&self, theta: &[f64]) -> Mat<f64> {
-        self.count(1);
-        let mut out = Mat::zeros(self.dim(), self.dim());
-        difference::hessian_at(self.target, theta, &self.scale, out.as_mut());
+        let d = self.dim();
+        let mut out = Mat::zeros(d, d);
+        match difference::hessian_at(self.target, theta, &self.scale, out.as_mut()) {
+            Source::Target => self.count(1, true),
+            Source::Gradients => self.count(2 * d, true),
+            Source::Values => self.count(1 + 2 * d * d, false),
+        }
         out
     }
 }

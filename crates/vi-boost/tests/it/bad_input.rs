@@ -4,7 +4,10 @@ use std::ops::ControlFlow;
 
 use vi_boost::gaussian::{self, GaussianSettings};
 use vi_boost::papers::{Printed, PrintedSettings};
-use vi_boost::{Boost, BoostError, BoostSettings, Component, Family, GaussianMixture, Info, LogDensity, Refit, Stop};
+use vi_boost::{
+    Boost, BoostError, BoostSettings, Component, Family, FitSettings, GaussianMixture, Info, LogDensity, Refit, Stop,
+    Verdict, fit,
+};
 use vi_core::Error;
 use vi_linalg::faer::Mat;
 
@@ -169,6 +172,11 @@ fn mass_without_end_is_improper_however_slowly_it_is_found() {
                 GaussianSettings { points: 64, evaluations: 100, tolerance: 1e-6, ..GaussianSettings::default() };
             let fitted = gaussian::fit(target, &start, &settings, &mut rng(seed)).map(|(_, info)| info);
             assert!(matches!(fitted, Err(BoostError::Improper { .. })), "{name}, seed {seed}: {fitted:?}");
+        }
+        // One call starts at modes, which may themselves be anywhere along mass without end.
+        match fit(target, &FitSettings::default(), &mut rng(1)) {
+            Ok(found) => assert_eq!(found.diagnosis.verdict, Verdict::Poor, "{name}"),
+            Err(error) => assert!(matches!(error, BoostError::Improper { .. }), "{name}: {error}"),
         }
     }
 }

@@ -12,5 +12,6 @@ mod printed;
 mod single;
 mod targets;
 mod transform;
+mod verdicts;
 
 include!("../../../../tests/src/slow.rs");

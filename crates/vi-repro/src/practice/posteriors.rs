@@ -45,7 +45,7 @@ impl Method {
         Ok(match self {
             Self::OneCall => {
                 let found = fit(&case.target, &FitSettings::default(), rng).context(self.label())?;
-                Some((found.mixture.draw(DRAWS, rng), found.evaluations))
+                Some((found.mixture.draw(DRAWS, rng), found.evaluations.all().total()))
             }
             Self::Pathfinder => {
                 multi_path(&target, START, PATHS, DRAWS, rng).map(|draws| (draws, target.evaluations()))
