@@ -73,7 +73,7 @@ mod stop;
 mod vectors;
 
 pub use belief::{
-    Arrow, Belief, DenseGaussian, DenseStep, DiagonalGaussian, DiagonalStep, GaussianBelief, Grouped, GroupedRow,
+    Arrow, Belief, DenseGaussian, DenseStep, DiagonalGaussian, DiagonalStep, FactoredScores, GaussianBelief, Grouped, GroupedRow,
     GroupedSlopes, GroupedSolution, GroupedStep, Projection, Scores, SquareRootGaussian, VectorSite, VectorStep,
 };
 pub use checkpoint::{Checkpoint, CheckpointError};

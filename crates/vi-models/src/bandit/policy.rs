@@ -113,8 +113,9 @@ impl Policy {
             Self::Thompson => Ok(highest(&arms.drawn(1, rng)?.0, rng)),
             Self::Bound { level } => {
                 check::probability("level", level)?;
-                let ends = arms.predictors()?.iter().map(|own| Ok(own.interval(level)?.upper));
-                Ok(highest(&ends.collect::<Result<Vec<_>, ModelError>>()?, rng))
+                let found = arms.predictors()?;
+                let ends: Result<Vec<_>, ModelError> = found.iter().map(|own| Ok(own.interval(level)?.upper)).collect();
+                Ok(highest(&ends?, rng))
             }
             Self::Greedy => Ok(highest(&arms.predictors()?.iter().map(Marginal::mean).collect::<Vec<_>>(), rng)),
         }

@@ -53,6 +53,12 @@ macro_rules! front_door {
                 self.engine.evidence()
             }
 
+            /// The number of rows learned.
+            #[must_use]
+            pub fn observations(&self) -> u64 {
+                self.engine.observations
+            }
+
             /// Adds what other models learned from other rows; all must have the same settings and the same fixed
             /// standardisation. Exact for linear models, an approximation otherwise (see [`vi_core::merge`]). With a full
             /// covariance a shard costs some `p³` flops for `p` weights.

@@ -389,6 +389,12 @@ impl Model {
         each!(self, model => model.evidence())
     }
 
+    /// The number of rows learned.
+    #[must_use]
+    pub fn observations(&self) -> u64 {
+        each!(self, model => model.observations())
+    }
+
     /// The state of the model, for people to read.
     #[must_use]
     pub fn info(&self) -> OnlineInfo {

@@ -6,10 +6,10 @@ use vi_core::Rows;
 use super::Engine;
 use super::narrow::ScoresAt;
 use super::scalar::ScalarFamily;
+use crate::marginal::pick;
 use crate::online::design::RowSpace;
 use crate::online::target::Target;
 use crate::online::{Draw, Row};
-use crate::marginal::pick;
 use crate::{ModelError, check};
 
 impl<F: ScalarFamily> Engine<F> {

@@ -33,7 +33,7 @@
 //! (`takes_one`).
 
 use rand::Rng;
-use vi_core::{Belief, Error, GaussianBelief, Projection, Row};
+use vi_core::{Belief, Error, FactoredScores, GaussianBelief, Projection, Row};
 
 use super::Member;
 use crate::ModelError;
