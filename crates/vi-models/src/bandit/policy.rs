@@ -139,6 +139,11 @@ impl Arms<'_> {
                 let mut rewards = vec![0.0; check::room("draws", &[draws, k])?];
                 for (arm, model) in models.iter().enumerate() {
                     let scores = match context {
+                        // A row without inputs is told from no row by the starts alone.
+                        Row::Dense([]) if model.inputs() == 0 => {
+                            let none = Rows::Sparse { starts: &[0, 0], positions: &[], values: &[] };
+                            model.score_samples(none, draws, rng)
+                        }
                         Row::Dense(values) => {
                             check::length("context", model.inputs(), values.len())?;
                             model.score_samples(Rows::Dense(values), draws, rng)
@@ -256,6 +261,22 @@ mod tests {
         let better = drawn.chunks(2).filter(|own| own[0] > own[1]).count() as f64 / 20_000.0;
         // 5 standard errors of 500 choices.
         assert!((shares(Policy::Thompson, arms, 2)[0] - better).abs() < 0.11, "{better}");
+    }
+
+    #[test]
+    fn arms_without_contexts_are_told_apart() {
+        let of = |labels: &[f64]| {
+            let mut model = Model::new(Kind::Two, 0, Kind::Two.default_settings()).unwrap();
+            for label in labels {
+                model.update(Row::Dense(&[]), Observation::new(*label)).unwrap();
+            }
+            model
+        };
+        let (good, bad) = (of(&[1.0; 40]), of(&[0.0; 40]));
+        for policy in POLICIES {
+            let arms = Arms::Apart { models: &[&bad, &good], context: Row::Dense(&[]) };
+            assert_eq!(shares(policy, arms, 2), [0.0, 1.0], "{policy:?}");
+        }
     }
 
     #[test]
