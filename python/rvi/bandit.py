@@ -104,7 +104,12 @@ class Bandit:
             # Each context has a row for each arm.
             rows = np.stack([self._rows(X, place) for place in range(len(self.arms))], axis=1).reshape(len(X) * len(self.arms), -1)
         models = [model._model for model in self.models]
-        return _rvi.choose(models, _rows.contiguous(rows), len(self.arms), self.policy, self.level, _rows.seed(self._random))
+        before = self._random.get_state()
+        try:
+            return _rvi.choose(models, _rows.contiguous(rows), len(self.arms), self.policy, self.level, _rows.seed(self._random))
+        except BaseException:
+            self._random.set_state(before)
+            raise
 
     def pull(self, X, keys=None):
         """Choose an arm for each context.
