@@ -288,8 +288,8 @@ fn play(
         let shown = match choice {
             Choice::Thompson => best(&model.sample_scores(candidates, &mut rng)?),
             Choice::Directed => {
-                let mut chances = model.score_samples(candidates, 100, &mut rng)?;
-                chances.iter_mut().for_each(|score| *score = sigmoid(*score));
+                let scores = model.score_samples(candidates, 100, &mut rng)?;
+                let chances: Vec<f64> = scores.into_iter().map(sigmoid).collect();
                 information_directed(&chances, CANDIDATES, &mut rng)?
             }
             Choice::Bound => {

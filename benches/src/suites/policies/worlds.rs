@@ -56,7 +56,7 @@ pub(super) const JUDGING: [Kind; 6] = [
         |rng| Ok(tastes(rng)),
     ),
     kind("news", "30 items of 4 features, 3 inputs, 3 % clicks", |rng| Ok(news(rng))),
-    kind("digits", "10 classes as arms, 64 inputs, a click for the right one", |rng| digits(rng)),
+    kind("digits", "10 classes as arms, 64 inputs, a click for the right one", digits),
     kind("waves", "5 arms, 4 inputs, numbers that are no linear function", |rng| Ok(waves(rng))),
     kind("sparse", "5 arms, 20 inputs of which 2 matter, clicks", |rng| {
         Ok(linear(rng, (5, 20, 3000), Form { matter: 2, ..Form::clicks(0.0, 0.0, 1.5) }))

@@ -40,7 +40,7 @@ pub fn information_directed<R: Rng + ?Sized>(draws: &[f64], arms: usize, rng: &m
     }
     check::length("draws", draws.len().next_multiple_of(arms), draws.len())?;
     check::finite("draws", draws)?;
-    let Mix { first, second, share } = Mix::of_least_ratio(front(&worths(draws, arms)));
+    let Mix { first, second, share } = Mix::of_least_ratio(&front(&worths(draws, arms)));
     Ok(if rng.random::<f64>() < share { second } else { first })
 }
 
@@ -105,7 +105,7 @@ struct Mix {
 
 impl Mix {
     /// The mixture of two arms of the front with the least squared gap over information.
-    fn of_least_ratio(front: Vec<Worth>) -> Self {
+    fn of_least_ratio(front: &[Worth]) -> Self {
         let mut found = Self { first: front[0].arm, second: front[0].arm, share: 0.0 };
         let mut least = f64::INFINITY;
         for (i, a) in front.iter().enumerate() {
@@ -176,7 +176,7 @@ mod tests {
                     }
                 }
             }
-            let Mix { first, second, share } = Mix::of_least_ratio(front(&worths));
+            let Mix { first, second, share } = Mix::of_least_ratio(&front(&worths));
             assert!(ratio(&worths[first], &worths[second], share) <= least * (1.0 + 1e-12), "{seed}");
         }
     }

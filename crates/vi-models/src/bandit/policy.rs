@@ -31,7 +31,7 @@ pub enum Arms<'a> {
 ///
 /// | policy | chooses | its regret |
 /// |---|---|---|
-/// | [`Directed`](Self::Directed), the default | by what a choice costs against what it tells | least or nearly, in all worlds of the [module](super) |
+/// | [`Directed`](Self::Directed), the default | by what a choice costs against what it tells | least or nearly in ten of the twelve worlds of the [module](super) |
 /// | [`Thompson`](Self::Thompson) | each arm as often as it is the best in the posterior | explores the most, and with many arms for too long |
 /// | [`Bound`](Self::Bound) | the arm that may be the best | low with contexts that vary; without, it can settle on a wrong arm |
 /// | [`Greedy`](Self::Greedy) | the arm with the highest expected predictor | settles on wrong arms: for models that learn no more |

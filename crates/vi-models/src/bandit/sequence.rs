@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn weights_without_bound_and_missing_arms_do_not_break_it() {
         // The first arm, which earns 0.9, is chosen once in 20 rounds; the third, which earns 0.5, never.
-        let log = |t: u64| (usize::from(t % 20 != 0), if t % 20 == 0 { 0.05 } else { 0.95 });
+        let log = |t: u64| if t.is_multiple_of(20) { (0, 0.05) } else { (1, 0.95) };
         let mut sequence = ValueSequence::new((0.0, 1.0), None, 0.95).unwrap();
         for t in 0..20_000 {
             let (arm, probability) = log(t);

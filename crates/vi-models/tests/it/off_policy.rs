@@ -87,7 +87,6 @@ fn intervals_hold_as_often_as_they_say() {
     let error = 3.0 * (0.95 * 0.05 / runs as f64).sqrt();
     assert!(held.iter().all(|share| (0.93 - error..0.97 + error).contains(share)), "{held:?}");
     assert!(widths[2] < widths[1] && widths[1] < widths[0], "{widths:?}");
-    eprintln!("held {held:?}, widths {:?}", widths.map(|sum| sum / runs as f64));
 }
 
 /// The share of runs in which the interval ever misses the value, and its mean width at the end.
@@ -115,7 +114,6 @@ fn at_all_looks_together_the_interval_holds() {
         let alpha = 1.0 - level;
         assert!(share <= alpha + 3.0 * (alpha * level / runs as f64).sqrt(), "{level} {least:?} {share}");
         assert!(width < 0.35, "{level} {least:?} {width}");
-        eprintln!("level {level}, least {least:?}: missed {share}, width {width}");
     }
 }
 

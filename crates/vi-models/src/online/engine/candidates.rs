@@ -45,13 +45,11 @@ impl<F: ScalarFamily> Engine<F> {
             let member = &self.members[place];
             let spread = self.family.draw_spread(&member.state, rng)?;
             let step = member.drawn(rng);
-            let at = match known.iter().position(|(own, other, _)| (*own, *other) == (place, step)) {
-                Some(at) => at,
-                None => {
-                    known.push((place, step, member.scores_at(&written, step)?));
-                    known.len() - 1
-                }
-            };
+            let there = known.iter().position(|(own, other, _)| (*own, *other) == (place, step));
+            let at = there.unwrap_or(known.len());
+            if there.is_none() {
+                known.push((place, step, member.scores_at(&written, step)?));
+            }
             drawn.extend(known[at].2.draw(spread, rng).into_iter().map(|score| centre + scale * score));
         }
         check::results("drawn score", drawn.iter().copied())?;
