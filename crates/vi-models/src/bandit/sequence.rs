@@ -35,7 +35,7 @@ const MOST: f64 = 0.5;
 ///     sequence.update(&Logged { arm: t % 2, probability: 0.5, reward, policy: &[0.0, 1.0], predicted: &[] })?;
 /// }
 /// let interval = sequence.interval();
-/// assert!(interval.contains(0.8) && interval.lower > 0.7 && interval.upper < 0.9);
+/// assert!(interval.contains(0.8) && interval.lower > 0.68 && interval.upper < 0.86);
 /// # Ok::<(), vi_models::ModelError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
