@@ -121,11 +121,12 @@ impl<S> Member<S> {
 
     /// [`seen`](Self::seen) of a row whose projection and product `Px` are known.
     pub(super) fn averaged(&self, own: Projection, gain: &[f64], noise: f64) -> Result<Projection, Error> {
-        let (mean, around) = (self.belief.mean(), &self.around);
+        let around = &self.around;
         if around.nodes.is_empty() || own.variance == 0.0 {
             return Ok(own);
         }
-        let z = self.weighed(gain);
+        // Only here: a low-rank belief writes out all its weights for it.
+        let (mean, z) = (self.belief.mean(), self.weighed(gain));
         let first = [2.0 * dot(&z, mean), 2.0 * dot(&z, gain)];
         let mut second = first.map(|first| -2.0 * first);
         if 2.0 * around.variance() * first[1] > UNNOTICED * own.variance {
