@@ -367,7 +367,7 @@ def bandits():
         agent.select_for_update(arm).update(x, np.array([reward]))
 
     for name, pull, update in (
-        ("ours: Bandit, Thompson", ours, lambda bandit, x, arm, reward: bandit.update(x, [arm], [reward])),
+        ("ours: Bandit", ours, lambda bandit, x, arm, reward: bandit.update(x, [arm], [reward])),
         ("bayesianbandits, Thompson, alpha=1 (the truth)", theirs, teach),
     ):
         regret, error, each = play(pull, update)

@@ -9,6 +9,7 @@ mod lrvga;
 mod models;
 mod page;
 mod peers;
+mod policies;
 mod posteriors;
 mod revrand;
 mod rvga;
@@ -37,6 +38,7 @@ pub const SUITES: &[Suite] = &[
     models::SUITE,
     drift::SUITE,
     bandit::SUITE,
+    policies::SUITE,
     boost::SUITE,
     calibration::SUITE,
     posteriors::SUITE,

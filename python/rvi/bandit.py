@@ -1,14 +1,18 @@
-"""Contextual bandits on calibrated posteriors: Thompson sampling and upper confidence bounds."""
+"""Contextual bandits on calibrated posteriors, and what another policy would have earned: `value` from logs with probabilities."""
 
 import copy
+from dataclasses import dataclass
 
 import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.utils import check_random_state
 
+from . import _rvi
 from .sklearn import BayesianLogisticRegression, _rows
 
-__all__ = ["Bandit", "replay"]
+__all__ = ["Bandit", "Log", "Value", "read_vw", "replay", "value"]
+
+POLICIES = ("directed", "thompson", "ucb", "greedy")
 
 
 class Bandit:
@@ -21,9 +25,11 @@ class Bandit:
     learner : estimator, optional
         Model of the rewards: by default `BayesianLogisticRegression`, for rewards 0 and 1; `BayesianLinearRegression` or
         `BayesianGLMRegressor` for others. The bandit learns on copies.
-    policy : 'thompson' or 'ucb', default='thompson'
-        Thompson sampling: the best arm under one posterior draw of the weights. Upper confidence bound: the largest upper end of the
-        posterior interval of the linear predictor.
+    policy : 'directed', 'thompson', 'ucb' or 'greedy', default='directed'
+        Information-directed sampling (arXiv 1403.5556): by 100 posterior draws of all rewards, the choice with the least squared cost
+        for the variance of the reward that the best arm explains; it explores no more than it can use. Thompson sampling: the
+        best arm under one draw. Upper confidence bound: the largest upper end of the posterior interval of the linear predictor.
+        Greedy: the largest mean of the linear predictor, without exploration.
     level : float, default=0.9
         Mass of the central interval for 'ucb'.
     random_state : int, RandomState instance or None, default=None
@@ -49,12 +55,12 @@ class Bandit:
     ('red', 'blue')
     """
 
-    def __init__(self, arms, learner=None, *, policy="thompson", level=0.9, random_state=None):
+    def __init__(self, arms, learner=None, *, policy="directed", level=0.9, random_state=None):
         self.arms = list(arms)
         if len(set(self.arms)) != len(self.arms) or not self.arms:
             raise ValueError(f"arms must be distinct, and at least one: {self.arms}")
-        if policy not in ("thompson", "ucb"):
-            raise ValueError(f"policy must be 'thompson' or 'ucb', not {policy!r}")
+        if policy not in POLICIES:
+            raise ValueError(f"policy must be one of {', '.join(map(repr, POLICIES))}, not {policy!r}")
         self.features = None
         if isinstance(arms, dict):
             self.features = np.array([np.asarray(own, dtype=np.float64) for own in arms.values()])
@@ -86,29 +92,24 @@ class Bandit:
     def _model(self, place):
         return self.models[0 if self.features is not None else place]
 
-    def _scores(self, X):
-        scores = np.full((len(X), len(self.arms)), np.inf)
-        drawn = None
-        for place in range(len(self.arms)):
-            model = self._model(place)
-            if not model.__sklearn_is_fitted__():
-                continue
-            rows = self._rows(X, place)
-            if self.policy == "ucb":
-                scores[:, place] = model._model.predictor_interval(_rows.rows(rows), self.level)[1]
-                continue
-            if drawn is None or self.features is None:
-                # Arms that share a posterior share its draws; each context has its own.
-                drawn = model.sample_weights(len(X), self._random)
-            weights, intercepts = drawn
-            scores[:, place] = intercepts + np.einsum("ij,ij->i", rows, weights)
-        return scores
-
     def _choose(self, X):
-        scores = self._scores(X)
-        # Equal scores, of arms that have learned nothing, are decided by chance.
-        ties = scores == scores.max(axis=1, keepdims=True)
-        return np.argmax(ties * self._random.random_sample(scores.shape), axis=1)
+        if not len(X):
+            return []
+        fitted = np.array([model.__sklearn_is_fitted__() for model in self.models])
+        if not fitted.all():
+            untried = np.flatnonzero(~fitted) if self.features is None else np.arange(len(self.arms))
+            return self._random.choice(untried, size=len(X))
+        rows = X
+        if self.features is not None:
+            # Each context has a row for each arm.
+            rows = np.stack([self._rows(X, place) for place in range(len(self.arms))], axis=1).reshape(len(X) * len(self.arms), -1)
+        models = [model._model for model in self.models]
+        before = self._random.get_state()
+        try:
+            return _rvi.choose(models, _rows.contiguous(rows), len(self.arms), self.policy, self.level, _rows.seed(self._random))
+        except BaseException:
+            self._random.set_state(before)
+            raise
 
     def pull(self, X, keys=None):
         """Choose an arm for each context.
@@ -262,3 +263,200 @@ def replay(bandit, X, arms, rewards):
     if not earned:
         return float("nan"), float("nan"), 0
     return float(np.mean(earned)), float(np.std(earned) / np.sqrt(len(earned))), len(earned)
+
+
+@dataclass(frozen=True)
+class Value:
+    """An estimate of the mean reward of a policy.
+
+    Attributes
+    ----------
+    estimate : float
+        The estimate.
+    error : float
+        Its standard error.
+    interval : tuple of float
+        The interval by the central limit theorem, for a number of rounds that was fixed beforehand.
+    effective : float
+        The number of rounds that would tell as much if all weights were equal. With less than a few hundred the interval is too narrow.
+    anytime : ndarray of shape (n_rounds, 2) or None
+        The ends, after each round, of an interval that holds at all rounds together; None unless `within` was given.
+
+    Examples
+    --------
+    >>> from rvi.bandit import value
+    >>> found = value([0, 1] * 200, [0.0, 1.0] * 200, [0.5] * 400, [[0.0, 1.0]] * 400)
+    >>> round(found.estimate, 12), round(found.effective)
+    (1.0, 200)
+    """
+
+    estimate: float
+    error: float
+    interval: tuple[float, float]
+    effective: float
+    anytime: np.ndarray | None
+
+
+def value(arms, rewards, probabilities, policy, *, predicted=None, estimator=None, level=0.95, within=None, least=None):
+    """Mean reward of a policy, estimated from a log of the choices of another.
+
+    With the weights `w = policy[t, arm] / probability`, the estimators are the means over the rounds of
+
+    - 'ips', inverse propensity scores: `w * reward` (unbiased);
+    - 'snips', self-normalised: the same sum over that of the weights (a bias of order 1/n; no change by the rewards' origin);
+    - 'dr', doubly robust: `policy @ predicted + w * (reward - predicted[arm])` (unbiased whatever the predictions, and the more
+      precise the better they are; arXiv 1103.4601).
+
+    Parameters
+    ----------
+    arms : array-like of int, shape (n_rounds,)
+        The chosen arms as columns of `policy`, from 0.
+    rewards : array-like of shape (n_rounds,)
+        Their rewards.
+    probabilities : array-like of shape (n_rounds,)
+        The probability with which each was chosen, above 0 and at most 1.
+    policy : array-like of shape (n_rounds, n_arms)
+        The probability with which the policy in question would choose each arm. It may not depend on the rewards of the log.
+    predicted : array-like of shape (n_rounds, n_arms), optional
+        The expected reward of each arm, as by `Bandit.expected`, from other rounds or earlier ones.
+    estimator : 'ips', 'snips' or 'dr', optional
+        By default 'dr' with predictions and 'ips' without.
+    level : float, default=0.95
+        Level of the intervals.
+    within : tuple of float, optional
+        The lowest and the highest possible reward. With it `anytime` is an empirical-Bernstein confidence sequence (arXiv 2010.09686, 2210.10768) that holds
+        for all rounds together: look whenever you like. Not for 'snips'.
+    least : float, optional
+        The least probability with which the log chooses any arm in any round; the sequence uses predictions only with it.
+
+    Returns
+    -------
+    value : Value
+        The estimate with its intervals.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rvi.bandit import value
+    >>> rng = np.random.default_rng(0)
+    >>> arms = rng.choice(2, size=2000, p=[0.8, 0.2])
+    >>> rewards = (rng.random(2000) < np.where(arms == 1, 0.6, 0.3)).astype(float)
+    >>> found = value(arms, rewards, np.where(arms == 1, 0.2, 0.8), [[0.0, 1.0]] * 2000, within=(0, 1))
+    >>> found.interval[0] < 0.6 < found.interval[1]
+    True
+    >>> lower, upper = found.anytime[-1].tolist()
+    >>> lower < 0.6 < upper
+    True
+    """
+    if estimator is None:
+        estimator = "ips" if predicted is None else "dr"
+    if estimator not in ("ips", "snips", "dr"):
+        raise ValueError(f"estimator must be 'ips', 'snips' or 'dr', not {estimator!r}")
+    if estimator == "dr" and predicted is None:
+        raise ValueError("the estimator 'dr' needs predicted")
+    if estimator == "snips" and within is not None:
+        raise ValueError("there is no confidence sequence of the estimator 'snips'")
+    chosen = np.asarray(arms)
+    if chosen.ndim != 1 or not np.issubdtype(chosen.dtype, np.integer) or (chosen < 0).any():
+        raise ValueError("arms must be columns of policy, whole numbers from 0, one for each round")
+    matrices = [None if own is None else _rows.contiguous(own) for own in (policy, predicted)]
+    if any(own is not None and own.ndim != 2 for own in matrices):
+        raise ValueError("policy and predicted must have the shape (n_rounds, n_arms)")
+    columns = [_rows.contiguous(own) for own in (probabilities, rewards)]
+    if any(own.ndim != 1 for own in columns):
+        raise ValueError("probabilities and rewards must have the shape (n_rounds,)")
+    log = (np.ascontiguousarray(chosen, dtype=np.uintp), *columns, *matrices)
+    estimate, error, lower, upper, effective = _rvi.value(log, estimator, _rows.level(level))
+    anytime = None
+    if within is not None:
+        lowest, highest = map(float, within)
+        own = log if estimator == "dr" and least is not None else (*log[:4], None)
+        anytime = _rvi.value_sequence(own, (lowest, highest), None if own[4] is None else float(least), _rows.level(level))
+    return Value(estimate, error, (lower, upper), effective, anytime)
+
+
+@dataclass(frozen=True)
+class Log:
+    """A log of choices, as `read_vw` reads it.
+
+    Attributes
+    ----------
+    arms : ndarray of int, shape (n_rounds,)
+        The chosen arms, from 0.
+    rewards : ndarray of shape (n_rounds,)
+        Their rewards.
+    probabilities : ndarray of shape (n_rounds,)
+        The probability with which each was chosen.
+    features : list of dict
+        The features of each context by name, for `sklearn.feature_extraction.DictVectorizer`.
+
+    Examples
+    --------
+    >>> from rvi.bandit import read_vw
+    >>> read_vw(["2:-1:0.5 | age:31"]).features
+    [{'age': 31.0}]
+    """
+
+    arms: np.ndarray
+    rewards: np.ndarray
+    probabilities: np.ndarray
+    features: list
+
+
+def read_vw(lines):
+    """Read a log in the format of Vowpal Wabbit's `--cb`: `action:cost:probability | features`.
+
+    Parameters
+    ----------
+    lines : iterable of str
+        The lines, of a file or a list; empty ones are passed over. Actions count from 1, and a reward is the negative of a cost.
+
+    Returns
+    -------
+    log : Log
+        Its arms count from 0. A feature `a` of a namespace `user` is called `user^a`; without a value it is 1, and the value of a namespace
+        multiplies those of its features.
+
+    Examples
+    --------
+    >>> from rvi.bandit import read_vw
+    >>> log = read_vw(["1:0:0.75 |user tom |time morning", "", "3:-1:0.25 |user:2 anna age:0.5"])
+    >>> log.arms.tolist(), log.rewards.tolist(), log.probabilities.tolist()
+    ([0, 2], [0.0, 1.0], [0.75, 0.25])
+    >>> log.features
+    [{'user^tom': 1.0, 'time^morning': 1.0}, {'user^anna': 2.0, 'user^age': 1.0}]
+    """
+    found = []
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        label, *spaces = line.split("|")
+        try:
+            action, cost, probability = label.split()[0].split(":")
+            action, cost, probability = int(action), float(cost), float(probability)
+            features = {}
+            for space in spaces:
+                name, scale = "", 1.0
+                words = space.split()
+                if words and not space[0].isspace():
+                    name, scale = _named(words.pop(0))
+                for word in words:
+                    own, times = _named(word)
+                    own = f"{name}^{own}" if name else own
+                    features[own] = features.get(own, 0.0) + scale * times
+        except (IndexError, ValueError) as error:
+            raise ValueError(f"line {number} is not 'action:cost:probability | features': {line.strip()[:80]!r}") from error
+        if action < 1 or not np.isfinite(cost) or not 0.0 < probability <= 1.0:
+            raise ValueError(
+                f"line {number}: the action must be 1 or more, the cost finite, and the probability above 0 and at most 1: {label.strip()!r}"
+            )
+        found.append((action - 1, -cost, probability, features))
+    arms, rewards, probabilities = (np.array([own[i] for own in found], dtype=kind) for i, kind in enumerate((np.intp, float, float)))
+    # A cost of 0 is a reward of 0, without a sign.
+    return Log(arms, rewards + 0.0, probabilities, [own[3] for own in found])
+
+
+def _named(word):
+    """A name and its value, 1 where it has none."""
+    name, colon, number = word.rpartition(":")
+    return (name, float(number)) if colon else (word, 1.0)

@@ -1,4 +1,5 @@
 from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
@@ -14,7 +15,7 @@ class Bandit:
     models: list[Any]
     policy: str
     level: float
-    def __init__(self, arms: Any, learner: Any = ..., *, policy: Literal['thompson', 'ucb'] = ..., level: float = ..., random_state: RandomState = ...) -> None: ...
+    def __init__(self, arms: Any, learner: Any = ..., *, policy: Literal['directed', 'thompson', 'ucb', 'greedy'] = ..., level: float = ..., random_state: RandomState = ...) -> None: ...
     def pull(self, X: Table, keys: Iterable[Hashable] | None = ...) -> list[Any]: ...
     def update(self, X: Table, arms: Any, rewards: ArrayLike, sample_weight: ArrayLike | None = ...) -> Self: ...
     def reward(self, key: Hashable, value: float) -> Self: ...
@@ -23,3 +24,25 @@ class Bandit:
     def expected(self, X: Table) -> Array: ...
 
 def replay(bandit: Bandit, X: Table, arms: Any, rewards: ArrayLike) -> tuple[float, float, int]: ...
+
+@dataclass(frozen=True)
+class Value:
+    estimate: float
+    error: float
+    interval: tuple[float, float]
+    effective: float
+    anytime: Array | None
+
+def value(
+    arms: ArrayLike, rewards: ArrayLike, probabilities: ArrayLike, policy: ArrayLike, *, predicted: ArrayLike | None = ...,
+    estimator: Literal['ips', 'snips', 'dr'] | None = ..., level: float = ..., within: tuple[float, float] | None = ..., least: float | None = ...,
+) -> Value: ...
+
+@dataclass(frozen=True)
+class Log:
+    arms: NDArray[np.intp]
+    rewards: Array
+    probabilities: Array
+    features: list[dict[str, float]]
+
+def read_vw(lines: Iterable[str]) -> Log: ...

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from rvi.bandit import Bandit, replay
+from rvi.bandit import Bandit, read_vw, replay, value
 from rvi.sklearn import BayesianGLMRegressor, BayesianLinearRegression
 
 
@@ -15,7 +15,7 @@ def world(rng, n):
     return X, 1 / (1 + np.exp(-logits))
 
 
-@pytest.mark.parametrize("policy", ["thompson", "ucb"])
+@pytest.mark.parametrize("policy", ["directed", "thompson", "ucb"])
 @pytest.mark.parametrize("shared", [False, True])
 def test_the_regret_of_later_rounds_is_a_fraction_of_chance(policy, shared):
     rng = np.random.default_rng(1)
@@ -31,6 +31,14 @@ def test_the_regret_of_later_rounds_is_a_fraction_of_chance(policy, shared):
     by_chance = (chance.max(axis=1) - chance.mean(axis=1))[400:].mean()
     assert regret[400:].mean() < 0.3 * by_chance
     assert np.mean(np.abs(bandit.expected(X[:50]) - chance[:50])) < 0.2
+
+
+def test_the_greedy_policy_takes_the_highest_mean():
+    X, chance = world(np.random.default_rng(3), 400)
+    arms = np.random.default_rng(4).integers(0, 3, 400)
+    bandit = Bandit([0, 1, 2], policy="greedy", random_state=0).update(X, arms.tolist(), (chance[np.arange(400), arms] > 0.5).astype(float))
+    assert bandit.pull(X[:50]) == bandit.pull(X[:50])
+    assert np.mean(np.argmax(bandit.expected(X[:50]), axis=1) == bandit.pull(X[:50])) > 0.95
 
 
 def test_rewards_may_come_late():
@@ -65,7 +73,7 @@ def test_an_update_that_fails_moves_nothing():
     with pytest.raises(ValueError, match="distinct"):
         Bandit(["a", "a"])
     with pytest.raises(ValueError, match="policy"):
-        Bandit(["a"], policy="greedy")
+        Bandit(["a"], policy="random")
 
 
 def test_replay_estimates_what_a_policy_earns():
@@ -79,7 +87,7 @@ def test_replay_estimates_what_a_policy_earns():
     assert mean > 0.5 * (chance.mean() + chance.max(axis=1).mean())
 
 
-@pytest.mark.parametrize("policy", ["thompson", "ucb"])
+@pytest.mark.parametrize("policy", ["directed", "thompson", "ucb"])
 def test_counts_are_rewards_from_the_first_round_on(policy):
     rng = np.random.default_rng(6)
     X = rng.normal(size=(300, 2))
@@ -93,3 +101,61 @@ def test_counts_are_rewards_from_the_first_round_on(policy):
         earned.append(own[place])
     # Nearer to the best choice than to chance.
     assert np.mean(earned[100:]) > 0.5 * (rate[100:].max(axis=1).mean() + rate[100:].mean())
+
+
+def logged(rng, n):
+    """A log of choices by chance, a policy that is better, and its mean reward given the contexts."""
+    X, chance = world(rng, n)
+    probability = np.array([0.5, 0.3, 0.2])
+    arms = rng.choice(3, size=n, p=probability)
+    rewards = (rng.random(n) < chance[np.arange(n), arms]).astype(float)
+    policy = np.where(X[:, :1] > 0, [[0.8, 0.1, 0.1]], [[0.1, 0.8, 0.1]])
+    return X, arms, rewards, probability[arms], policy, chance, float((policy * chance).sum(axis=1).mean())
+
+
+@pytest.mark.parametrize("estimator", ["ips", "snips", "dr"])
+def test_the_value_of_a_policy_is_found_from_the_log_of_another(estimator):
+    _, arms, rewards, probabilities, policy, chance, true = logged(np.random.default_rng(8), 4000)
+    within = None if estimator == "snips" else (0.0, 1.0)
+    own = value(arms, rewards, probabilities, policy, predicted=chance, estimator=estimator, level=0.999, within=within, least=0.2)
+    assert own.interval[0] < true < own.interval[1] and 0 < own.error < 0.03 and 500 < own.effective < 4000
+    if within:
+        lower, upper = own.anytime.T
+        assert own.anytime.shape == (4000, 2) and (lower < true).all() and (true < upper).all() and upper[-1] - lower[-1] < 0.3
+        # Later rounds change nothing of what was said before.
+        part = value(arms[:50], rewards[:50], probabilities[:50], policy[:50], predicted=chance[:50], estimator=estimator, level=0.999, within=within, least=0.2)
+        assert np.array_equal(part.anytime, own.anytime[:50])
+
+
+def test_predictions_of_a_bandit_make_values_more_precise():
+    X, arms, rewards, probabilities, policy, _, true = logged(np.random.default_rng(9), 4000)
+    names = ["a", "b", "c"]
+    bandit = Bandit(names, random_state=0).update(X[:1000], [names[arm] for arm in arms[:1000]], rewards[:1000])
+    late = [own[1000:] for own in (arms, rewards, probabilities, policy)]
+    plain, robust = value(*late), value(*late, predicted=bandit.expected(X[1000:]))
+    assert robust.error < 0.8 * plain.error
+    assert abs(robust.estimate - true) < 5 * robust.error
+
+
+def test_logs_that_cannot_be_are_refused():
+    good = {"arms": [0, 1], "rewards": [1.0, 0.0], "probabilities": [0.5, 0.5], "policy": [[0.5, 0.5]] * 2}
+    assert value(**good).estimate == 0.5
+    for bad, match in [
+        ({"probabilities": [0.5, 0.0]}, r"probabilities\[1\] = 0 must be above 0"), ({"rewards": [np.nan, 1.0]}, r"rewards\[0\]"),
+        ({"arms": [0, 2]}, "no entry 2"), ({"arms": [0, -1]}, "whole numbers from 0"), ({"arms": [0.5, 1.0]}, "whole numbers from 0"),
+        ({"policy": [[0.5, 0.4]] * 2}, "sum to 0.9"), ({"policy": [[0.5, 0.5]]}, "expected 1"), ({"estimator": "dr"}, "needs predicted"),
+        ({"estimator": "best"}, "estimator"), ({"predicted": [[0.0] * 3] * 2}, "shape"), ({"within": (0.0, 0.5)}, "range of the rewards"),
+        ({"estimator": "snips", "within": (0.0, 1.0)}, "no confidence sequence"), ({"rewards": [[1.0], [0.0]]}, "n_rounds"),
+    ]:  # fmt: skip
+        with pytest.raises(ValueError, match=match):
+            value(**{**good, **bad})
+
+
+def test_logs_of_vowpal_wabbit_are_read():
+    log = read_vw(["1:2:0.4 | a c ", "\n", "3:-0.5:0.2 |n b:2 b:1 |m:3 d\n"])
+    assert log.arms.tolist() == [0, 2] and log.rewards.tolist() == [-2.0, 0.5] and log.probabilities.tolist() == [0.4, 0.2]
+    assert log.features == [{"a": 1.0, "c": 1.0}, {"n^b": 3.0, "m^d": 3.0}]
+    assert len(read_vw([]).arms) == 0
+    for bad in ("1:2 | a", "| a", "one:0:0.5 | a", "0:1:0.5 | a", "1:1:0 | a", "1:nan:0.5 | a", "1:1:0.5 | a:b"):
+        with pytest.raises(ValueError, match="line 2"):
+            read_vw(["1:0:1 | x", bad])

@@ -2,8 +2,8 @@
 //!
 //! A visitor has one of six tastes, which shows in ten words that go together, and four words that say nothing. An offer has a name, a
 //! category and tags; every word is crossed with the category. Half way a third of what tastes think of categories changes. Each model
-//! chooses by one joint draw of the candidates' scores (Thompson), or the highest mean and half a standard deviation (bound), is shown
-//! whether the visitor clicks, and learns it.
+//! chooses by one joint draw of the candidates' scores (Thompson), by a hundred (directed), or the highest mean and half a standard deviation
+//! (bound), is shown whether the visitor clicks, and learns it.
 #![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "indices drawn below a length")]
 
 use std::path::{Path, PathBuf};
@@ -12,6 +12,8 @@ use std::time::Instant;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
+use vi_core::special::sigmoid;
+use vi_models::bandit::information_directed;
 use vi_models::metrics::log_loss;
 use vi_models::online::{BeliefKind, OnlineLogistic, OnlineSettings, PriorScale, Rows, Standardise};
 
@@ -22,7 +24,7 @@ use crate::{BenchError, memory};
 
 pub(super) const SUITE: Suite = Suite {
     name: "bandit",
-    about: "Thompson sampling among 50 candidates, 2²⁰ hashed features: low rank, diagonal, full, other programs; regret, log loss, latency, memory",
+    about: "choices among 50 candidates, 2²⁰ hashed features: low rank, diagonal, full, other programs; regret, log loss, latency, memory",
     run,
 };
 
@@ -126,9 +128,11 @@ pub(super) fn run(effort: Effort) -> Result<Report, BenchError> {
     let players = [
         ("low_rank_10", low_rank, given(), Choice::Thompson),
         ("low_rank_10_blocks_of_4", blocks, given(), Choice::Thompson),
+        ("low_rank_10_directed", blocks, given(), Choice::Directed),
         ("low_rank_10_bound", blocks, given(), Choice::Bound),
         ("low_rank_10_scale_learned", low_rank, learned(), Choice::Thompson),
         ("diagonal", BeliefKind::Diagonal, given(), Choice::Thompson),
+        ("diagonal_directed", BeliefKind::Diagonal, given(), Choice::Directed),
         ("diagonal_bound", BeliefKind::Diagonal, given(), Choice::Bound),
         ("full_512", BeliefKind::Full, given(), Choice::Thompson),
     ];
@@ -257,6 +261,8 @@ impl Iterator for Visitors {
 enum Choice {
     /// The best score of a joint draw.
     Thompson,
+    /// Information-directed sampling by a hundred joint draws.
+    Directed,
     /// The highest mean and half a standard deviation.
     Bound,
 }
@@ -279,17 +285,21 @@ fn play(
         let values = vec![1.0; positions.len()];
         let begun = Instant::now();
         let candidates = Rows::Sparse { starts: &starts, positions: &positions, values: &values };
-        let scores = match choice {
-            Choice::Thompson => model.sample_scores(candidates, &mut rng)?,
-            Choice::Bound => starts
-                .windows(2)
-                .map(|ends| {
+        let shown = match choice {
+            Choice::Thompson => best(&model.sample_scores(candidates, &mut rng)?),
+            Choice::Directed => {
+                let scores = model.score_samples(candidates, 100, &mut rng)?;
+                let chances: Vec<f64> = scores.into_iter().map(sigmoid).collect();
+                information_directed(&chances, CANDIDATES, &mut rng)?
+            }
+            Choice::Bound => {
+                let score = |ends: &[usize]| {
                     let row = (&positions[ends[0]..ends[1]], &values[ends[0]..ends[1]]);
                     model.predictor(row, 0.0).map(|score| score.mean() + 0.5 * score.variance().sqrt())
-                })
-                .collect::<Result<_, _>>()?,
+                };
+                best(&starts.windows(2).map(score).collect::<Result<Vec<f64>, _>>()?)
+            }
         };
-        let shown = best(&scores);
         let chosen = begun.elapsed();
         let (row, ones) = (&positions[starts[shown]..starts[shown + 1]], &values[starts[shown]..starts[shown + 1]]);
         stated.push(model.predict((row, ones))?.probability);

@@ -8,6 +8,7 @@
 //! | `parts` | rows, observations, draws, what a model says of itself |
 //! | `record`, `seal` | models as records of posteriors; seals of model files |
 //! | `online`, `grouped`, `vb`, `features`, `mixture`, `boost` | the classes |
+//! | `bandit` | choices among arms, values of policies from logs |
 //! | `arrow` | tables of any library, by the C stream of Arrow |
 //! | `sums` | sums of linear regressions, and effects that may be looked at at any time |
 //! | `table` | models of tables with named columns, as the command `rvi` makes them |
@@ -15,6 +16,7 @@
 //! All conventions of the Python world are in `python/rvi`; here a method checks shapes, lets go of the interpreter and calls.
 
 mod arrow;
+mod bandit;
 mod boost;
 mod fault;
 mod features;
@@ -47,6 +49,9 @@ fn _rvi(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<table::Table>()?;
     module.add_class::<sums::Sums>()?;
     module.add_function(wrap_pyfunction!(boost::fit, module)?)?;
+    module.add_function(wrap_pyfunction!(bandit::choose, module)?)?;
+    module.add_function(wrap_pyfunction!(bandit::value, module)?)?;
+    module.add_function(wrap_pyfunction!(bandit::value_sequence, module)?)?;
     module.add_function(wrap_pyfunction!(seal::seal, module)?)?;
     module.add_function(wrap_pyfunction!(seal::check_seal, module)?)?;
     Ok(())

@@ -34,6 +34,10 @@ impl Online {
     fn of(model: Model) -> Self {
         Self { inputs: model.inputs(), model: Mutex::new(model), answering: Mutex::new(None) }
     }
+
+    pub(crate) fn model(&self) -> &Mutex<Model> {
+        &self.model
+    }
 }
 
 /// The expected label and its standard deviation.
@@ -421,7 +425,7 @@ impl Online {
 
     /// Number of inputs.
     #[getter]
-    fn inputs(&self) -> usize {
+    pub(crate) fn inputs(&self) -> usize {
         self.inputs
     }
 

@@ -22,8 +22,8 @@ pub use diagonal::{DiagonalGaussian, DiagonalStep};
 pub use gaussian::GaussianBelief;
 pub(crate) use grouped::Sums as GroupedSums;
 pub use grouped::{Arrow, Grouped, GroupedRow, GroupedSlopes, GroupedSolution, GroupedStep};
-pub use scores::Scores;
 pub(crate) use scores::check_rows;
+pub use scores::{FactoredScores, Scores};
 pub use square_root::SquareRootGaussian;
 pub(crate) use square_root::{check_fade, fade_root};
 

@@ -73,8 +73,9 @@ mod stop;
 mod vectors;
 
 pub use belief::{
-    Arrow, Belief, DenseGaussian, DenseStep, DiagonalGaussian, DiagonalStep, GaussianBelief, Grouped, GroupedRow,
-    GroupedSlopes, GroupedSolution, GroupedStep, Projection, Scores, SquareRootGaussian, VectorSite, VectorStep,
+    Arrow, Belief, DenseGaussian, DenseStep, DiagonalGaussian, DiagonalStep, FactoredScores, GaussianBelief, Grouped,
+    GroupedRow, GroupedSlopes, GroupedSolution, GroupedStep, Projection, Scores, SquareRootGaussian, VectorSite,
+    VectorStep,
 };
 pub use checkpoint::{Checkpoint, CheckpointError};
 pub use divergence::Estimate;

@@ -48,6 +48,7 @@
 //! | more than two classes | [`softmax`] |
 //! | predict probabilities, numbers, intervals | [`predict`] |
 //! | score predictions | [`metrics`] |
+//! | choose among arms or candidates, and tell from a log what a policy would earn | [`bandit`] |
 //!
 //! The product: [`online`], the fits of [`vb`] from plain slices, [`laplace`], [`linear`]. The papers': in [`vb`] the functions of Drugowitsch's note.
 //!
@@ -65,6 +66,7 @@
 
 #![allow(clippy::inline_always, reason = "vector loops have to be compiled inside the dispatch that calls them")]
 
+pub mod bandit;
 mod check;
 mod error;
 mod gamma;

@@ -76,16 +76,48 @@ impl Scores {
 
     /// One joint draw with its deviation from the means multiplied by `spread`.
     pub fn spread<R: Rng + ?Sized>(&self, spread: f64, rng: &mut R) -> Vec<f64> {
-        let k = self.means.len();
-        let mut root = self.covariance.clone();
+        self.clone().factor().spread(spread, rng)
+    }
+
+    /// The distribution with the root of its covariance, for many draws. Cost `k³/3` flops.
+    #[must_use]
+    pub fn factor(self) -> FactoredScores {
+        let Self { means, covariance: mut root } = self;
+        let k = means.len();
         // What is left of a variance after k differences is rounding; a row that depends on earlier rows has no variance given
         // them.
-        let rounding = |j| 8.0 * k as f64 * f64::EPSILON * self.covariance[(j, j)];
-        let _rounded = semidefinite_in_place(root.as_mut(), rounding);
+        let rounding: Vec<f64> = (0..k).map(|j| 8.0 * k as f64 * f64::EPSILON * root[(j, j)]).collect();
+        let _rounded = semidefinite_in_place(root.as_mut(), |j| rounding[j]);
+        FactoredScores { means, root }
+    }
+}
+
+/// [`Scores`] with the lower triangular root of their covariance, `XPXᵀ = LLᵀ`: each draw costs `k²` flops.
+///
+/// ```
+/// use rand::SeedableRng;
+/// use vi_core::{DiagonalGaussian, GaussianBelief, Row};
+/// let belief = DiagonalGaussian::isotropic(&[1.0, 2.0], 2.0)?;
+/// let scores = belief.scores(&[Row::Dense(&[1.0, 0.0]), Row::Dense(&[1.0, 1.0])])?;
+/// let seed = || rand_chacha::ChaCha8Rng::seed_from_u64(1);
+/// assert_eq!(scores.clone().factor().spread(0.5, &mut seed()), scores.spread(0.5, &mut seed()));
+/// # Ok::<(), vi_core::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct FactoredScores {
+    means: Vec<f64>,
+    /// Lower triangle.
+    root: Mat<f64>,
+}
+
+impl FactoredScores {
+    /// One joint draw with its deviation from the means multiplied by `spread`: `Xμ + spread·Lz`, `z` standard normal.
+    pub fn spread<R: Rng + ?Sized>(&self, spread: f64, rng: &mut R) -> Vec<f64> {
+        let k = self.means.len();
         let z: Vec<f64> = (0..k).map(|_| StandardNormal.sample(rng)).collect();
         let mut drawn = self.means.clone();
         for (j, z) in z.iter().enumerate() {
-            for (drawn, l) in drawn[j..].iter_mut().zip(root.col(j).subrows(j, k - j).iter()) {
+            for (drawn, l) in drawn[j..].iter_mut().zip(self.root.col(j).subrows(j, k - j).iter()) {
                 *drawn += spread * z * l;
             }
         }

@@ -53,6 +53,12 @@ macro_rules! front_door {
                 self.engine.evidence()
             }
 
+            /// The number of rows learned.
+            #[must_use]
+            pub fn observations(&self) -> u64 {
+                self.engine.observations
+            }
+
             /// Adds what other models learned from other rows; all must have the same settings and the same fixed
             /// standardisation. Exact for linear models, an approximation otherwise (see [`vi_core::merge`]). With a full
             /// covariance a shard costs some `p³` flops for `p` weights.
@@ -196,7 +202,34 @@ macro_rules! one_predictor {
                 candidates: impl Into<Rows<'a>>,
                 rng: &mut R,
             ) -> Result<Vec<f64>, ModelError> {
-                self.engine.sample_scores(candidates.into(), rng)
+                self.engine.score_samples(candidates.into(), 1, rng)
+            }
+
+            /// Many joint draws of the linear predictors of many rows, without offsets: `draws × candidates`, draw after draw. Each has the
+            /// distribution of [`sample_scores`](Self::sample_scores); the candidates' covariance is factored once for each prior scale
+            /// that is averaged over, and a draw of `k` candidates then costs `k²` flops.
+            ///
+            /// # Errors
+            /// `Empty` for no draws; as [`sample_scores`](Self::sample_scores); `Overflow` too for more numbers than fit into memory.
+            ///
+            /// ```
+            /// use rand::SeedableRng;
+            /// use vi_models::online::OnlineLogistic;
+            /// let mut model = OnlineLogistic::new(1)?;
+            /// for (x, y) in [(0.2, 0.0), (1.3, 1.0), (0.4, 0.0), (1.1, 1.0)] {
+            ///     model.update(&[x], y)?;
+            /// }
+            /// let drawn = model.score_samples(&[0.0, 2.0], 100, &mut rand_chacha::ChaCha8Rng::seed_from_u64(1))?;
+            /// assert!(drawn.len() == 200 && drawn.chunks(2).filter(|both| both[1] > both[0]).count() > 70);
+            /// # Ok::<(), vi_models::ModelError>(())
+            /// ```
+            pub fn score_samples<'a, R: Rng + ?Sized>(
+                &self,
+                candidates: impl Into<Rows<'a>>,
+                draws: usize,
+                rng: &mut R,
+            ) -> Result<Vec<f64>, ModelError> {
+                self.engine.score_samples(candidates.into(), draws, rng)
             }
 
             /// The posterior of the linear predictor `offset + intercept + xᵀw` at `row`, before the label's distribution enters.

@@ -327,6 +327,22 @@ impl Model {
         each!(self, model => Ok(vec![model.sample(rng)?]), model => model.sample(rng))
     }
 
+    /// Joint draws of the linear predictors of many rows, `draws × candidates`: see
+    /// [`OnlineLogistic::score_samples`].
+    ///
+    /// # Errors
+    /// Those of the model; [`ModelError::Unsupported`] for several classes.
+    pub fn score_samples<R: Rng + ?Sized>(
+        &self,
+        candidates: Rows<'_>,
+        draws: usize,
+        rng: &mut R,
+    ) -> Result<Vec<f64>, ModelError> {
+        each!(self, model => model.score_samples(candidates, draws, rng), _model => {
+            Err(ModelError::Unsupported { what: "one score of a row whose label is one of several classes" })
+        })
+    }
+
     /// The posterior of each weight of each linear predictor, the intercept first.
     ///
     /// # Errors
@@ -371,6 +387,12 @@ impl Model {
     #[must_use]
     pub fn evidence(&self) -> f64 {
         each!(self, model => model.evidence())
+    }
+
+    /// The number of rows learned.
+    #[must_use]
+    pub fn observations(&self) -> u64 {
+        each!(self, model => model.observations())
     }
 
     /// The state of the model, for people to read.

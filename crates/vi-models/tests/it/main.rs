@@ -7,6 +7,7 @@ mod coverage;
 mod edges;
 mod expectations;
 mod looks;
+mod off_policy;
 mod oracle;
 mod propagation;
 mod softmax;

@@ -4,7 +4,9 @@ use rand::Rng;
 use vi_core::Rows;
 
 use super::Engine;
+use super::narrow::ScoresAt;
 use super::scalar::ScalarFamily;
+use crate::marginal::pick;
 use crate::online::design::RowSpace;
 use crate::online::target::Target;
 use crate::online::{Draw, Row};
@@ -18,12 +20,14 @@ impl<F: ScalarFamily> Engine<F> {
         Draw::new(&self.design, &member.draw(spread, rng)?).finite()
     }
 
-    /// One joint draw of the linear predictors of many rows, in the units of the labels.
-    pub(in crate::online) fn sample_scores<R: Rng + ?Sized>(
+    /// Joint draws of the linear predictors of many rows, in the units of the labels: `draws × rows`.
+    pub(in crate::online) fn score_samples<R: Rng + ?Sized>(
         &self,
         rows: Rows<'_>,
+        draws: usize,
         rng: &mut R,
     ) -> Result<Vec<f64>, ModelError> {
+        check::count("draws", draws)?;
         let mut memory = Vec::new();
         let rows = self.rows(rows, &mut memory)?;
         let mut spaces: Vec<RowSpace> = Vec::with_capacity(rows.len());
@@ -31,12 +35,22 @@ impl<F: ScalarFamily> Engine<F> {
         let write =
             |(i, (row, space)): (usize, (Row<'_>, _))| self.design.write(row, space).map_err(|error| error.at_row(i));
         let written: Vec<_> = rows.into_iter().zip(&mut spaces).enumerate().map(write).collect::<Result<_, _>>()?;
-        let member = self.draw_member(rng);
-        let spread = self.family.draw_spread(&member.state, rng)?;
         let Target { centre, scale, .. } = self.design.target;
-        let mut drawn = member.draw_scores(&written, spread, rng)?;
-        for score in &mut drawn {
-            *score = centre + scale * *score;
+        let mut drawn = Vec::with_capacity(check::room("draws", &[draws, written.len()])?);
+        // The factors of the prior scales that have been drawn so far.
+        let mut known: Vec<(usize, f64, ScoresAt)> = Vec::new();
+        let weights = self.weights();
+        for _ in 0..draws {
+            let place = pick(weights.iter().copied(), rng);
+            let member = &self.members[place];
+            let spread = self.family.draw_spread(&member.state, rng)?;
+            let step = member.drawn(rng);
+            let there = known.iter().position(|(own, other, _)| (*own, *other) == (place, step));
+            let at = there.unwrap_or(known.len());
+            if there.is_none() {
+                known.push((place, step, member.scores_at(&written, step)?));
+            }
+            drawn.extend(known[at].2.draw(spread, rng).into_iter().map(|score| centre + scale * score));
         }
         check::results("drawn score", drawn.iter().copied())?;
         Ok(drawn)

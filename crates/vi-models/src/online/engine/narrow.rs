@@ -33,7 +33,7 @@
 //! (`takes_one`).
 
 use rand::Rng;
-use vi_core::{Belief, Error, GaussianBelief, Projection, Row};
+use vi_core::{Belief, Error, FactoredScores, GaussianBelief, Projection, Row};
 
 use super::Member;
 use crate::ModelError;
@@ -87,6 +87,22 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
+/// Scores of many rows at one prior scale.
+pub(super) struct ScoresAt {
+    scores: FactoredScores,
+    /// What is added to each draw.
+    shifts: Vec<f64>,
+}
+
+impl ScoresAt {
+    /// One joint draw; `spread` multiplies the deviation from the mean.
+    pub(super) fn draw<R: Rng + ?Sized>(&self, spread: f64, rng: &mut R) -> Vec<f64> {
+        let mut drawn = self.scores.spread(spread, rng);
+        drawn.iter_mut().zip(&self.shifts).for_each(|(drawn, shift)| *drawn += shift);
+        drawn
+    }
+}
+
 impl<S> Member<S> {
     /// Each prior scale that the member stands for, and its share.
     pub(in crate::online) fn scales(&self) -> Vec<(f64, f64)> {
@@ -105,11 +121,12 @@ impl<S> Member<S> {
 
     /// [`seen`](Self::seen) of a row whose projection and product `Px` are known.
     pub(super) fn averaged(&self, own: Projection, gain: &[f64], noise: f64) -> Result<Projection, Error> {
-        let (mean, around) = (self.belief.mean(), &self.around);
+        let around = &self.around;
         if around.nodes.is_empty() || own.variance == 0.0 {
             return Ok(own);
         }
-        let z = self.weighed(gain);
+        // Only here: a low-rank belief writes out all its weights for it.
+        let (mean, z) = (self.belief.mean(), self.weighed(gain));
         let first = [2.0 * dot(&z, mean), 2.0 * dot(&z, gain)];
         let mut second = first.map(|first| -2.0 * first);
         if 2.0 * around.variance() * first[1] > UNNOTICED * own.variance {
@@ -143,16 +160,10 @@ impl<S> Member<S> {
         self.turned((step, step * step), deviation)
     }
 
-    /// One joint draw of `xᵀθ` for many rows.
-    pub(super) fn draw_scores<R: Rng + ?Sized>(
-        &self,
-        rows: &[Row<'_>],
-        spread: f64,
-        rng: &mut R,
-    ) -> Result<Vec<f64>, Error> {
-        let step = self.drawn(rng);
+    /// The joint distribution of `xᵀθ` for many rows at one step `δ` of the log prior scale.
+    pub(super) fn scores_at(&self, rows: &[Row<'_>], step: f64) -> Result<ScoresAt, Error> {
         if step == 0.0 {
-            return Ok(self.belief.scores(rows)?.spread(spread, rng));
+            return Ok(ScoresAt { scores: self.belief.scores(rows)?.factor(), shifts: vec![0.0; rows.len()] });
         }
         // What a draw does to the deviation is done to the rows, by the transposed products.
         let (first, second, mean) = (step - step * step, step * step, self.belief.mean());
@@ -168,13 +179,11 @@ impl<S> Member<S> {
             shifts.push(first * dot(&once, mean) + 2.5 * second * dot(&twice, mean));
         }
         let turned: Vec<Row<'_>> = turned.iter().map(|row| Row::Dense(row)).collect();
-        let mut drawn = self.belief.scores(&turned)?.spread(spread, rng);
-        drawn.iter_mut().zip(shifts).for_each(|(drawn, shift)| *drawn += shift);
-        Ok(drawn)
+        Ok(ScoresAt { scores: self.belief.scores(&turned)?.factor(), shifts })
     }
 
-    /// `δ`.
-    fn drawn<R: Rng + ?Sized>(&self, rng: &mut R) -> f64 {
+    /// A draw of `δ`.
+    pub(super) fn drawn<R: Rng + ?Sized>(&self, rng: &mut R) -> f64 {
         let nodes = &self.around.nodes;
         nodes.get(pick(nodes.iter().map(|(_, share)| *share), rng)).map_or(0.0, |(step, _)| *step)
     }
