@@ -38,6 +38,9 @@ fn certified_intervals_hold_after_the_noise_has_changed() {
     fs::write(folder.join("new.csv"), &new).unwrap();
     let text = told(&folder, "fit data.csv -o number.rvi --formula number~a+b");
     assert!(text.contains("   certified 9"), "{text}");
+    assert!(text.contains("  a change: labels farther from predictions than before since label "), "{text}");
+    let alarm = &json(&told(&folder, "inspect number.rvi --json"))["scores"]["alarm"];
+    assert!(alarm["towards"] == "wider" && (1950..2100).contains(&alarm["since"].as_u64().unwrap()), "{alarm}");
     let labels: Vec<f64> = fields(&new).iter().map(|row| row[2].parse().unwrap()).collect();
     let held = |options: &str| {
         let table = told(&folder, &format!("predict number.rvi new.csv {options}"));

@@ -14,12 +14,16 @@ const SHIFTS: [f64; 4] = [0.25, 0.5, 1.0, 2.0];
 const SPREADS: [f64; 4] = [0.5, 0.7, 1.5, 2.5];
 /// The bets: shifts up, shifts down, spreads.
 const BETS: usize = 12;
+/// First labels, while a model learns too fast for its scores to be swapped.
+const LEARNING: u64 = 300;
 /// Scores from which the ranks of others are taken before any bet.
-const FEWEST: u64 = 100;
+const FEWEST: u64 = 200;
 /// Rows of a still world to each false alarm, at the least on average.
 const RARE: f64 = 1e6;
 /// Evidence below which labels fall again as before.
 const CALM: f64 = 10.0;
+/// Labels after an alarm in which the way of the change is judged again.
+const JUDGED: u64 = 100;
 /// Irrational steps, for ranks among equal scores.
 const STEPS: [f64; 2] = [0.618_033_988_749_894_9, 0.414_213_562_373_095_1];
 
@@ -53,6 +57,17 @@ pub enum Towards {
     Wider,
 }
 
+impl Towards {
+    fn of_bet(bet: usize) -> Self {
+        match bet {
+            k if k < SHIFTS.len() => Self::Higher,
+            k if k < 2 * SHIFTS.len() => Self::Lower,
+            k if SPREADS[k - 2 * SHIFTS.len()] < 1.0 => Self::Narrower,
+            _ => Self::Wider,
+        }
+    }
+}
+
 /// A record that tells when labels no longer fall where they used to fall in their predictions.
 ///
 /// The score of a label is its place `z` in its own prediction. In a world that does not change, with a model that learns no more, scores can be swapped, so the
@@ -64,7 +79,8 @@ pub enum Towards {
 /// ```
 ///
 /// `W` is at most the Shiryaev–Roberts sum, so a still world has on average at least 10⁶ rows to an alarm. An alarm lasts until the mean is below 10 again: until the
-/// model has followed the change. Meanwhile ranks are taken among the scores before, and another change is not told apart.
+/// model has followed the change. Meanwhile ranks are taken among the scores before, and another change is not told apart. The first 300 labels are left out and the
+/// next 200 only ranked, since a model that learns fast has scores that cannot be swapped.
 ///
 /// Source: e-detectors (Shin, Ramdas and Rinaldo 2022), on conformal ranks (Vovk 2021). Cost: some 50 ns a label.
 ///
@@ -156,6 +172,9 @@ impl Change {
     /// Adds the score of a label: anywhere between two probabilities.
     pub(super) fn add(&mut self, (low, high): (f64, f64)) {
         self.labels += 1;
+        if self.labels <= LEARNING {
+            return;
+        }
         let below = low + even(self.labels, STEPS[0]) * (high - low);
         let z = if below > 0.0 && below < 1.0 { normal_quantile(below) } else { below - 0.5 };
         let place = if below > 0.0 && below < 1.0 { z } else { FARTHEST.copysign(z) };
@@ -169,6 +188,7 @@ impl Change {
         }
         if self.lasts() {
             self.won.iter_mut().for_each(|won| *won = won.min(RARE));
+            self.judge();
             if self.evidence() < CALM {
                 self.end();
             }
@@ -199,15 +219,26 @@ impl Change {
     }
 
     fn alarm(&mut self) {
-        let best = (0..BETS).fold(0, |best, k| if self.won[k] > self.won[best] { k } else { best });
-        let towards = match best {
-            k if k < SHIFTS.len() => Towards::Higher,
-            k if k < 2 * SHIFTS.len() => Towards::Lower,
-            k if SPREADS[k - 2 * SHIFTS.len()] < 1.0 => Towards::Narrower,
-            _ => Towards::Wider,
-        };
-        self.last = Some(Alarm { at: self.labels, since: self.since[best], until: None, towards });
+        let best = self.best(0..BETS);
+        self.last =
+            Some(Alarm { at: self.labels, since: self.since[best], until: None, towards: Towards::of_bet(best) });
         self.alarms += 1;
+    }
+
+    /// The bet that has won most, the first of equal ones.
+    fn best(&self, bets: impl Iterator<Item = usize>) -> usize {
+        bets.reduce(|best, k| if self.won[k] > self.won[best] { k } else { best }).unwrap_or(0)
+    }
+
+    /// Which way labels fall, judged again soon after an alarm: a few of them may have looked like another change.
+    fn judge(&mut self) {
+        let best = self.best(0..BETS);
+        let Some(alarm) = self.last.filter(|alarm| self.labels - alarm.at <= JUDGED) else { return };
+        let told = self.best((0..BETS).filter(|k| Towards::of_bet(*k) == alarm.towards));
+        if self.won[best] > self.won[told] {
+            let since = self.since[best].min(alarm.at);
+            self.last = Some(Alarm { since, towards: Towards::of_bet(best), ..alarm });
+        }
     }
 
     /// Adds the record of other rows: alarms are summed and end, the last is that with the most labels of its own record before it, and bets begin anew.
@@ -220,7 +251,8 @@ impl Change {
             return;
         }
         let mut other = other.clone();
-        (self.end(), other.end());
+        self.end();
+        other.end();
         self.scores.iter_mut().zip(other.scores).for_each(|(own, other)| *own += other);
         self.last = self.last.max(other.last);
         self.labels += other.labels;
@@ -301,7 +333,7 @@ mod tests {
                 away.push(alarm.since.abs_diff(still + 1));
             }
         }
-        // Chance may have favoured the winning bet before the change too, now and then for long.
+        // Chance may have favoured the winning bet before the change too, now and then for long, and may favour another after it.
         away.sort_unstable();
         assert!(latest < 200 && wrong <= 4 && away[40] < 10 && away[72] < 60, "{latest}, {wrong}, {away:?}");
     }
