@@ -244,9 +244,13 @@ pub fn scores(summary: &Summary) -> String {
     }
     if let Some(alarm) = summary.alarm {
         let until = alarm.until.map(|until| format!(", until label {}", grouped(until)));
-        let times = summary.alarms.filter(|alarms| *alarms > 1).map(|alarms| format!(" ({} such times)", grouped(alarms)));
+        let times =
+            summary.alarms.filter(|alarms| *alarms > 1).map(|alarms| format!(" ({} such times)", grouped(alarms)));
         let [until, times] = [until, times].map(Option::unwrap_or_default);
-        add(&mut text, &format!("  a change: {} since label {}{until}{times}\n", towards(alarm.towards), grouped(alarm.since)));
+        add(
+            &mut text,
+            &format!("  a change: {} since label {}{until}{times}\n", towards(alarm.towards), grouped(alarm.since)),
+        );
     }
     if !summary.calibration.is_empty() {
         text += "  predicted and observed\n";
