@@ -170,5 +170,6 @@ def fit(
     draws: int,
     starts: int,
     rounds: int,
+    evaluations: int | None,
     seed: int,
 ) -> tuple[Mixture, dict[str, Any]]: ...

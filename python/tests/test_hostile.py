@@ -126,7 +126,7 @@ def test_features_and_mixtures():
                  [True, False], NUMBERS) > 10  # fmt: skip
     features = Fourier("Rbf", 2, 5, [1.0], True, 0)
     assert tries(features.features, MATRICES) > 10
-    mixture, _ = _rvi.fit(lambda points: -0.5 * (points**2).sum(axis=1), None, 2, 2, 200, 2, 0, 1)
+    mixture, _ = _rvi.fit(lambda points: -0.5 * (points**2).sum(axis=1), None, 2, 2, 200, 2, 0, None, 1)
     assert tries(mixture.log_density, MATRICES) > 10
     assert tries(mixture.sample, [3, *NUMBERS, 2**62], NUMBERS) > 5
     assert tries(mixture.marginal, [[0], [], [0, 0], [5], [-1], None]) > 3
@@ -157,11 +157,11 @@ def test_densities():
     # Numbers between two places, and numbers that are not next to each other.
     for strange in (unaligned, lambda values: np.repeat(values, 2)[::2]):
         with pytest.raises(ValueError, match="aligned|contiguous"):
-            _rvi.fit(lambda p, strange=strange: strange(square(p)), None, 2, 2, 200, 2, 0, 1)
+            _rvi.fit(lambda p, strange=strange: strange(square(p)), None, 2, 2, 200, 2, 0, None, 1)
     for strange in (unaligned, lambda values: np.repeat(values, 2, axis=1)[:, ::2]):
         with pytest.raises(ValueError, match="aligned|contiguous"):
-            _rvi.fit(square, lambda p, strange=strange: (square(p), strange(-p)), 2, 2, 200, 2, 0, 1)
-    other = [_rvi.fit(square, lambda p, of=of: (square(p), of(-p)), 2, 2, 200, 2, 0, 1)[0] for of in (np.asarray, np.asfortranarray)]
+            _rvi.fit(square, lambda p, strange=strange: (square(p), strange(-p)), 2, 2, 200, 2, 0, None, 1)
+    other = [_rvi.fit(square, lambda p, of=of: (square(p), of(-p)), 2, 2, 200, 2, 0, None, 1)[0] for of in (np.asarray, np.asfortranarray)]
     assert np.array_equal(other[0].mean(), other[1].mean())
     with pytest.raises(KeyError, match="of the caller"):
-        _rvi.fit(raising, None, 2, 2, 200, 2, 0, 1)
+        _rvi.fit(raising, None, 2, 2, 200, 2, 0, None, 1)
