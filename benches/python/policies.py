@@ -23,7 +23,7 @@ def main():
     means, rewards = means.reshape(rounds, arms), rewards.reshape(rounds, arms)
     model = Workspace(f"--cb_explore_adf --quiet --noconstant -q ac --random_seed 1 {OPTIONS[method]}")
     random = numpy.random.default_rng(0)
-    # Arms with features are told apart by these alone, as ours are.
+    # Arms with features have no names, as in our models.
     names = ["" if features else f" arm={arm}" for arm in range(arms)]
     described = [f"|a{name} one " + " ".join(f"f{i}:{value:.6g}" for i, value in enumerate(own)) for name, own in zip(names, of_arms)]
     regret = by_chance = 0.0

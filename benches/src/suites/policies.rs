@@ -1,4 +1,4 @@
-//! How arms are chosen, in twelve worlds: six by which the default was chosen, and six that judge it.
+//! Bandit policies in twelve worlds: six by which the default was chosen, and six that judge it.
 
 mod worlds;
 
@@ -24,7 +24,7 @@ pub(super) const SUITE: Suite = Suite {
     run,
 };
 
-/// How an arm is chosen.
+/// A policy.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Choice {
     Ours(Policy),

@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use vi_boost::gaussian::{self, GaussianSettings};
 use vi_boost::{
-    Boost, BoostError, BoostSettings, Component, Count, Diagnosis, Evaluations, Family, FitSettings, GaussianMixture,
+    Boost, BoostError, BoostSettings, Component, Diagnosis, Evaluations, Family, FitSettings, GaussianMixture,
     LogDensity as _, fit,
 };
 use vi_linalg::faer::Mat;
@@ -35,7 +35,7 @@ struct Outcome {
     /// The mixture, where there is one to diagnose.
     mixture: Option<GaussianMixture>,
     evaluations: u64,
-    /// What they were spent on, where that is told.
+    /// Their numbers by phase, for methods that count them.
     phases: Option<Evaluations>,
 }
 
@@ -123,13 +123,7 @@ fn measured(case: &Case, method: &Method, (sd, seed): (f64, u64), name: String) 
 
 /// Evaluations with and without gradient, by phase.
 fn told(spent: Evaluations) -> String {
-    let phase = |name, of: Count| format!("{name} {} and {}", of.gradients, of.values);
-    let phases = [
-        phase("modes", spent.modes),
-        phase("components", spent.components),
-        phase("refit", spent.refit),
-        phase("diagnosis", spent.diagnosis),
-    ];
+    let phases = spent.phases().map(|(name, of)| format!("{name} {} and {}", of.gradients, of.values));
     format!(" ({} with gradient; with and without: {})", spent.all().gradients, phases.join(", "))
 }
 

@@ -173,13 +173,7 @@ pub(crate) fn fit(
     let spent = found.evaluations;
     told.set_item("evaluations", spent.all().total())?;
     let phases = PyDict::new(py);
-    let each = [
-        ("modes", spent.modes),
-        ("components", spent.components),
-        ("refit", spent.refit),
-        ("diagnosis", spent.diagnosis),
-    ];
-    for (name, count) in each {
+    for (name, count) in spent.phases() {
         let told = PyDict::new(py);
         told.set_item("values", count.values)?;
         told.set_item("gradients", count.gradients)?;

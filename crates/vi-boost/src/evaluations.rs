@@ -1,4 +1,4 @@
-//! Counts of the evaluations of a target, by what they were spent on.
+//! Counts of the evaluations of a target, by phase of a fit.
 
 /// Numbers of points at which a target was evaluated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl Count {
 /// let found = fit(&Banana::new(1.0, 0.3)?, &FitSettings::default(), &mut ChaCha8Rng::seed_from_u64(1))?;
 /// let spent = found.evaluations;
 /// assert!(spent.modes.gradients > 0 && spent.diagnosis.gradients == 0);
-/// assert_eq!(spent.all().total(), [spent.modes, spent.components, spent.refit, spent.diagnosis].map(|c| c.total()).iter().sum());
+/// assert_eq!(spent.all().total(), spent.phases().map(|(_, count)| count.total()).iter().sum());
 /// # Ok::<(), vi_boost::BoostError>(())
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -46,10 +46,17 @@ pub struct Evaluations {
 }
 
 impl Evaluations {
+    /// The phases with their names.
+    #[must_use]
+    pub fn phases(&self) -> [(&'static str, Count); 4] {
+        let Self { modes, components, refit, diagnosis } = *self;
+        [("modes", modes), ("components", components), ("refit", refit), ("diagnosis", diagnosis)]
+    }
+
     /// The sum over the phases.
     #[must_use]
     pub fn all(&self) -> Count {
-        self.modes.plus(self.components).plus(self.refit).plus(self.diagnosis)
+        self.phases().into_iter().fold(Count::default(), |sum, (_, count)| sum.plus(count))
     }
 
     pub(crate) fn plus(&self, other: &Self) -> Self {
@@ -62,7 +69,7 @@ impl Evaluations {
     }
 }
 
-/// What evaluations are spent on.
+/// The phases of a fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
     Modes,

@@ -20,8 +20,7 @@ use vi_core::{Stop, check, psis};
 use vi_linalg::faer::{Mat, MatRef};
 
 use self::start::Region;
-use crate::boost::MOST_COMPONENTS;
-use crate::boost::{Boost, BoostSettings, Info};
+use crate::boost::{Boost, BoostSettings, Info, MOST_COMPONENTS};
 use crate::component::Component;
 use crate::error::setting;
 use crate::evaluations::Evaluations;
@@ -48,8 +47,8 @@ pub struct FitSettings {
     pub draws: usize,
     /// How often boosting may go on, with twice as many components and twice as many points, while the diagnosis is not good.
     pub rounds: usize,
-    /// No further search begins once the target was evaluated at so many points, with or without gradient; what has begun ends,
-    /// and the diagnosis is always made. `None` is no limit.
+    /// The number of evaluations, with or without gradient, from which on no further search begins; one that has begun ends, and
+    /// the diagnosis is always made. `None` is no limit.
     pub evaluations: Option<u64>,
 }
 

@@ -236,9 +236,7 @@ fn better_mode<T: LogDensity + ?Sized>(
     let (mut most, mut best) = (PROMISING, None);
     for point in best_points(single, start, OTHERS) {
         let Some(peak) = laplace(single.probe, &point) else { continue };
-        let mut value = [0.0];
-        single.probe.values(&block::Block::point(peak.mean()), &mut value);
-        let promise = value[0] + 0.5 * peak.log_det() + d * HALF_LN_2PI + found.value;
+        let promise = single.probe.value(peak.mean()) + 0.5 * peak.log_det() + d * HALF_LN_2PI + found.value;
         if promise.is_finite() && promise > most && distance(&peak, &found.component) > APART {
             (most, best) = (promise, Some(peak));
         }

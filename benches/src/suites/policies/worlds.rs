@@ -3,17 +3,18 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal, StudentT};
+use vi_core::special::sigmoid;
 
 use crate::BenchError;
 
-/// What happens in a world, the same for every policy.
+/// The contexts and rewards of a world, the same for every policy.
 pub(super) struct World {
     pub arms: usize,
     /// Inputs of a context.
     pub inputs: usize,
     /// Features of an arm; without any each arm has a model of its own.
     pub features: usize,
-    /// Whether rewards are numbers rather than 0 and 1.
+    /// True for rewards that are any numbers, false for 0 and 1.
     pub numbers: bool,
     pub rounds: usize,
     /// `rounds × inputs`.
@@ -110,10 +111,6 @@ fn normal(rng: &mut ChaCha8Rng) -> f64 {
     StandardNormal.sample(rng)
 }
 
-fn logistic(t: f64) -> f64 {
-    1.0 / (1.0 + (-t).exp())
-}
-
 #[derive(Clone, Copy, PartialEq)]
 enum Noise {
     /// Rewards are clicks.
@@ -164,7 +161,7 @@ fn linear(rng: &mut ChaCha8Rng, (arms, inputs, rounds): (usize, usize, usize), f
         for own in &weights {
             let score = own[0] + own[1..].iter().zip(&context).map(|(w, x)| w * x).sum::<f64>();
             match form.noise {
-                Noise::Click => world.click(logistic(score), rng),
+                Noise::Click => world.click(sigmoid(score), rng),
                 Noise::Normal | Noise::Heavy => {
                     let noise = if form.noise == Noise::Normal { normal(rng) } else { 0.7 * student(rng) };
                     world.means.push(score);
@@ -210,7 +207,7 @@ fn news(rng: &mut ChaCha8Rng) -> World {
             let own =
                 |i: usize| common[i] + crossed[3 * i..3 * i + 3].iter().zip(&context).map(|(w, x)| w * x).sum::<f64>();
             let score = (0..4).map(|i| own(i) * world.of_arms[4 * arm + i]).sum::<f64>();
-            world.click(logistic(score - 4.0), rng);
+            world.click(sigmoid(score - 4.0), rng);
         }
         world.contexts.extend(context);
     }

@@ -38,7 +38,7 @@ pub enum Verdict {
 }
 
 impl fmt::Display for Verdict {
-    /// What the verdict says, and what it cannot know.
+    /// The verdict in words, with its limits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Good => "good for what was searched; mass where no search came cannot be seen from the density alone",

@@ -17,7 +17,7 @@ pub(super) struct Sighting {
     pub(super) gaussian: Component,
     /// Minus the bound on the log evidence of this mode alone.
     pub(super) value: f64,
-    /// Whether the best Gaussian from here spans other peaks too, so that Laplace's stands for the mode.
+    /// True if the best Gaussian from here spans other peaks too: Laplace's then stands for the mode.
     pub(super) split: bool,
     pub(super) starts: usize,
 }
@@ -43,10 +43,10 @@ pub(super) struct Search {
 /// Half the width of the cube that the first starting points are uniform on, as in Stan.
 pub(super) const HALF_WIDTH: f64 = 2.0;
 
-/// How often the way to a starting point is halved while the target is not finite there.
+/// The most halvings of the way to a starting point while the target is not finite there.
 const HALVINGS: usize = 8;
 
-/// A further start lies up to so many standard deviations from what was found.
+/// The largest distance of a further start from the modes, in standard deviations.
 const FURTHEST: f64 = 1000.0;
 
 /// Multiples of it, without their whole parts, fill the unit interval most evenly.
@@ -120,10 +120,9 @@ impl Search {
         let mut size = 1.0;
         for _ in 0..halvings {
             let point: Vec<f64> = centre.iter().zip(direction).map(|(c, x)| c + size * x).collect();
-            let mut value = [0.0];
-            probe.values(&Block::point(&point), &mut value);
-            self.tried.push(value[0]);
-            if value[0].is_finite() {
+            let value = probe.value(&point);
+            self.tried.push(value);
+            if value.is_finite() {
                 return Some(point);
             }
             size *= 0.5;
@@ -140,23 +139,22 @@ impl Search {
         hopeless: f64,
     ) -> Option<(Component, f64)> {
         let peak = ascent(probe, from)?;
-        let mut top = [0.0];
-        probe.values(&Block::point(&peak), &mut top);
-        if self.met(&peak, top[0]) {
+        let top = probe.value(&peak);
+        if self.met(&peak, top) {
             return None;
         }
         // One so low is hopeless even if it is as wide as the search is: its width need not be sought.
-        if self.widest(top[0]) > self.least() + hopeless {
+        if self.widest(top) > self.least() + hopeless {
             self.count();
             return None;
         }
         let mut gaussian = curved(probe, &peak)?;
         resize(probe, &mut gaussian);
-        if laplace_value(&gaussian, top[0]) > self.least() + hopeless {
+        if laplace_value(&gaussian, top) > self.least() + hopeless {
             self.count();
             return None;
         }
-        Some((gaussian, top[0]))
+        Some((gaussian, top))
     }
 
     /// Counts a start that led to nothing new.
@@ -260,19 +258,14 @@ fn resize<T: LogDensity + ?Sized>(probe: &Probe<'_, T>, gaussian: &mut Component
     else {
         return;
     };
-    let at = |x: &[f64]| {
-        let mut value = [0.0];
-        probe.values(&Block::point(x), &mut value);
-        value[0]
-    };
-    let top = at(&gaussian.mean);
+    let top = probe.value(&gaussian.mean);
     let mut sizes: Vec<f64> = values.iter().map(|v: &f64| v.max(0.0).sqrt()).collect();
     let mut changed = false;
     for (k, size) in sizes.iter_mut().enumerate() {
         let fall = |size: f64| {
             let side = |sign: f64| {
                 let x: Vec<f64> = (0..d).map(|j| gaussian.mean[j] + sign * size * vectors[(j, k)]).collect();
-                let fall = top - at(&x);
+                let fall = top - probe.value(&x);
                 if fall.is_nan() { f64::INFINITY } else { fall }
             };
             side(1.0).min(side(-1.0))

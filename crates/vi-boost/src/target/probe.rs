@@ -108,6 +108,12 @@ impl<'a, T: LogDensity + ?Sized> Probe<'a, T> {
         phase[usize::from(with_gradient)].fetch_add(points as u64, Ordering::Relaxed);
     }
 
+    pub(crate) fn value(&self, x: &[f64]) -> f64 {
+        let mut value = [0.0];
+        self.values(&Block::point(x), &mut value);
+        value[0]
+    }
+
     pub(crate) fn values(&self, x: &Block, values: &mut [f64]) {
         self.count(x.rows(), false);
         self.target.log_densities(x.as_ref(), values);

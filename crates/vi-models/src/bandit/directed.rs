@@ -1,4 +1,4 @@
-//! Information-directed sampling: what a choice costs against what it tells of which arm is best.
+//! Information-directed sampling: the cost of a choice against its information about the best arm.
 
 use rand::{Rng, RngExt};
 use vi_core::Error;
@@ -44,7 +44,7 @@ pub fn information_directed<R: Rng + ?Sized>(draws: &[f64], arms: usize, rng: &m
     Ok(if rng.random::<f64>() < share { second } else { first })
 }
 
-/// What a choice of an arm costs and tells.
+/// Cost and information of the choice of an arm.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Worth {
     arm: usize,

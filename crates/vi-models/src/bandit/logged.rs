@@ -7,7 +7,7 @@ use crate::{ModelError, check};
 /// How far from 1 the probabilities of a policy may sum: what was written with six digits passes.
 const ROUNDING: f64 = 1e-5;
 
-/// A round of a log, and what another policy would do in it.
+/// A round of a log, with the probabilities of another policy.
 ///
 /// The policy's probabilities are those for the context of this round alone; neither they nor the predictions may depend on the round's
 /// reward. Predict before you learn it.

@@ -1,4 +1,4 @@
-//! Decisions by a posterior: which arm to choose, and what another policy would have earned.
+//! Decisions by a posterior: choices among arms, and the value of another policy from a log.
 //!
 //! An *arm* is one of the things that can be done at a *context*; its reward is seen afterwards, and only its own. The arms' rewards are
 //! what models of [`online`](crate::online) predict: a model for each arm, or one model with a row for each arm.

@@ -1,4 +1,4 @@
-//! Policies: how an arm is chosen by what models believe of the arms' rewards.
+//! Policies: choices among arms by the posteriors of their rewards.
 
 use rand::{Rng, RngExt};
 use vi_core::special::{normal_cdf, sigmoid};
@@ -27,11 +27,11 @@ pub enum Arms<'a> {
     },
 }
 
-/// How an arm is chosen.
+/// A rule for the choice of an arm.
 ///
 /// | policy | chooses | its regret |
 /// |---|---|---|
-/// | [`Directed`](Self::Directed), the default | by what a choice costs against what it tells | least or nearly in ten of the twelve worlds of the [module](super) |
+/// | [`Directed`](Self::Directed), the default | by the cost of a choice against its information | least or nearly in ten of the twelve worlds of the [module](super) |
 /// | [`Thompson`](Self::Thompson) | each arm as often as it is the best in the posterior | explores the most, and with many arms for too long |
 /// | [`Bound`](Self::Bound) | the arm that may be the best | low with contexts that vary; without, it can settle on a wrong arm |
 /// | [`Greedy`](Self::Greedy) | the arm with the highest expected predictor | settles on wrong arms: for models that learn no more |
@@ -162,7 +162,7 @@ impl Arms<'_> {
         }
     }
 
-    /// What is believed of each arm's linear predictor.
+    /// The posterior of each arm's linear predictor.
     fn predictors(&self) -> Result<Vec<Marginal>, ModelError> {
         let one = |model: &Model, row: Row<'_>| {
             if matches!(model, Model::Classes(_)) {
@@ -189,7 +189,7 @@ impl Arms<'_> {
     }
 }
 
-/// What the mean reward at a linear predictor is worth: a probability, the number itself, the logarithm of a count's mean, which has no overflow.
+/// The mean reward at a linear predictor, in a form that can be compared: a probability, the number itself, the logarithm of a count's mean, which has no overflow.
 fn reward(model: &Model, score: f64) -> f64 {
     match model {
         Model::Two(_) | Model::Trials(_) => sigmoid(score),

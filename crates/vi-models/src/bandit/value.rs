@@ -6,7 +6,7 @@ use super::Logged;
 use super::logged::Weighed;
 use crate::{Interval, ModelError, check};
 
-/// How the value of a policy is estimated.
+/// An estimator of the value of a policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Estimator {
@@ -19,7 +19,7 @@ pub enum Estimator {
     DoublyRobust,
 }
 
-/// What a policy would earn in a round.
+/// An estimate of the mean reward of a policy.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Value {
     /// The estimate.

@@ -204,7 +204,7 @@ impl Certificate {
     ) -> Result<(), ModelError> {
         if let Some(place) = Place::of(predicted, label, below)? {
             self.count(&place);
-            self.change.add(place.probabilities());
+            self.change.add(|share| place.score(share));
             self.now.step(&place);
             self.settled.towards(&self.now, (self.rows as f64).min(SETTLED).recip());
         }

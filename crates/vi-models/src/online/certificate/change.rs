@@ -1,4 +1,4 @@
-//! Whether labels still fall where they used to fall in their predictions: a test of change that may be looked at after every row.
+//! A test of change in the places of labels in their predictions, valid at every row.
 
 use serde::{Deserialize, Serialize};
 use vi_core::special::normal_quantile;
@@ -126,11 +126,11 @@ fn even(label: u64, step: f64) -> f64 {
 /// What each bet pays at `x`.
 fn pays(x: f64) -> [f64; BETS] {
     let mut pays = [0.0; BETS];
-    let mut factor = (SHIFTS[0] * x).exp();
-    for (k, shift) in SHIFTS.iter().enumerate() {
-        let cost = (-0.5 * shift * shift).exp();
+    let (mut factor, mut cost) = ((SHIFTS[0] * x).exp(), (-0.5 * SHIFTS[0] * SHIFTS[0]).exp());
+    for k in 0..SHIFTS.len() {
         (pays[k], pays[SHIFTS.len() + k]) = (cost * factor, cost / factor);
         factor *= factor;
+        cost = cost.powi(4);
     }
     for (pay, spread) in pays[2 * SHIFTS.len()..].iter_mut().zip(SPREADS) {
         *pay = (0.5 * x * x * (1.0 - (spread * spread).recip())).exp() / spread;
@@ -169,15 +169,13 @@ impl Change {
         self.won.iter().sum::<f64>() / BETS as f64
     }
 
-    /// Adds the score of a label: anywhere between two probabilities.
-    pub(super) fn add(&mut self, (low, high): (f64, f64)) {
+    /// Adds a label by its `score` at a share of the way between the ends of its place.
+    pub(super) fn add(&mut self, score: impl FnOnce(f64) -> f64) {
         self.labels += 1;
         if self.labels <= LEARNING {
             return;
         }
-        let below = low + even(self.labels, STEPS[0]) * (high - low);
-        let z = if below > 0.0 && below < 1.0 { normal_quantile(below) } else { below - 0.5 };
-        let place = if below > 0.0 && below < 1.0 { z } else { FARTHEST.copysign(z) };
+        let place = score(even(self.labels, STEPS[0]));
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within the bins")]
         let bin = ((place + FARTHEST) * PER_UNIT + 1.0).clamp(0.0, (BINS - 1) as f64) as usize;
         let all: u64 = self.scores.iter().sum();
@@ -267,6 +265,7 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
     use vi_core::special::normal_cdf;
 
+    use super::super::place::at_share;
     use super::*;
 
     fn normal(rng: &mut ChaCha8Rng) -> f64 {
@@ -276,7 +275,10 @@ mod tests {
     /// Alarms in `rows` labels whose probabilities below are `of`.
     fn watched(rows: u64, seed: u64, mut of: impl FnMut(u64, &mut ChaCha8Rng) -> (f64, f64)) -> Change {
         let (mut change, mut rng) = (Change::default(), ChaCha8Rng::seed_from_u64(seed));
-        (0..rows).for_each(|t| change.add(of(t, &mut rng)));
+        for t in 0..rows {
+            let (low, high) = of(t, &mut rng);
+            change.add(|share| at_share((low, high), share));
+        }
         change
     }
 

@@ -44,13 +44,20 @@ impl Place {
         Ok(Some(Self::Number { low, high: line.place(label, up_to)? }))
     }
 
-    /// The probabilities between which the label lies: `P(Y < y)` and `P(Y ≤ y)`.
-    pub(super) fn probabilities(&self) -> (f64, f64) {
-        match self {
-            Self::Number { low, high } => (normal_cdf(*low), normal_cdf(*high)),
-            Self::Class { within, .. } => *within,
+    /// The normal deviations of a label at a `share` of the way from `P(Y < y)` to `P(Y ≤ y)`.
+    pub(super) fn score(&self, share: f64) -> f64 {
+        match *self {
+            Self::Number { low, high } if low == high => low,
+            Self::Number { low, high } => at_share((normal_cdf(low), normal_cdf(high)), share),
+            Self::Class { within, .. } => at_share(within, share),
         }
     }
+}
+
+/// The normal deviations at a `share` of the way between two probabilities, at most [`FARTHEST`].
+pub(super) fn at_share((low, high): (f64, f64), share: f64) -> f64 {
+    let below = low + share * (high - low);
+    if below > 0.0 && below < 1.0 { normal_quantile(below) } else { FARTHEST.copysign(below - 0.5) }
 }
 
 /// The probabilities of a prediction of classes.
