@@ -46,8 +46,8 @@ def fit(
         A line in each input, a curve for each number, products of two inputs beside the curves, or any shape. By default
         the inputs and the number of rows decide.
     family : str
-        ``"auto"``, ``"number"``, ``"gaussian"``, ``"robust"``, ``"log-normal"``, ``"log-robust"``, ``"classes"``, ``"count"``, ``"poisson"`` or
-        ``"negative-binomial"``.
+        ``"auto"``, ``"number"``, ``"gaussian"``, ``"robust"``, ``"log-normal"``, ``"log-robust"``, ``"varying"``
+        (a spread that follows the inputs), ``"log-varying"``, ``"classes"``, ``"count"``, ``"poisson"`` or ``"negative-binomial"``.
     formula : str, optional
         Target and inputs, for example ``"late ~ . - id + carrier:origin + log(distance)"``.
     ignore, text, number : sequence of str

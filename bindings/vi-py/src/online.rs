@@ -81,6 +81,8 @@ impl Online {
             ("LogNumber", noise, None, None) => Kind::LogNumber { noise: noise.unwrap_or(OnlineLinear::DEFAULT_NOISE) },
             ("Robust", None, None, None) => Kind::Robust { unit: (0.0, 1.0) },
             ("LogRobust", None, None, None) => Kind::LogRobust { unit: (0.0, 1.0) },
+            ("Varying", None, None, None) => Kind::Varying { unit: (0.0, 1.0) },
+            ("LogVarying", None, None, None) => Kind::LogVarying { unit: (0.0, 1.0) },
             _ => return Err(PyValueError::new_err(format!("there is no kind of model {kind} with these numbers"))),
         };
         let settings: OnlineSettings = serde_json::from_str(settings).map_err(Fault::from)?;

@@ -440,6 +440,8 @@ impl From<Family> for vi_terms::table::Family {
             Family::Robust => Self::Robust,
             Family::LogNormal => Self::LogNormal,
             Family::LogRobust => Self::LogRobust,
+            Family::Varying => Self::Varying,
+            Family::LogVarying => Self::LogVarying,
             Family::Classes => Self::Classes,
             Family::Count => Self::Count,
             Family::Poisson => Self::Poisson,
@@ -463,6 +465,10 @@ pub(crate) enum Family {
     LogNormal,
     /// A positive number with Student-t noise in its logarithm.
     LogRobust,
+    /// A number with Student-t noise whose spread follows the inputs.
+    Varying,
+    /// A positive number with such noise in its logarithm.
+    LogVarying,
     /// Two or more classes.
     Classes,
     /// A count: 0, 1, 2, …; the family that the first rows prefer.

@@ -189,7 +189,7 @@ pub fn sums_of_exp_and_cdf(x: &[f64; 16], u: &[f64; 16]) -> (f64, f64) {
                 let ratio = lanes::mills_ratio(simd, simd.abs_f64s(*u));
                 let tail = simd.mul_f64s(simd.splat_f64s(INV_SQRT_2PI), simd.mul_f64s(density, ratio));
                 let left = simd.less_than_f64s(*u, simd.splat_f64s(0.0));
-                let cdf = simd.select_f64s(left, tail, simd.sub_f64s(simd.splat_f64s(1.0), tail));
+                let cdf = lanes::select(simd, left, tail, simd.sub_f64s(simd.splat_f64s(1.0), tail));
                 total = simd.add_f64s(total, e);
                 below = simd.mul_add_e_f64s(e, cdf, below);
             }

@@ -6,7 +6,7 @@ use vi_models::online::{Kind, Model, Observation, Prediction, Row};
 use vi_models::{Interval, ModelError};
 
 /// Every kind of model, with a name.
-pub const MODELS: [(&str, Kind); 10] = [
+pub const MODELS: [(&str, Kind); 11] = [
     ("two", Kind::Two),
     ("number", Kind::Number { noise: (1.0, 1.0) }),
     ("probit", Kind::Probit),
@@ -17,6 +17,7 @@ pub const MODELS: [(&str, Kind); 10] = [
     ("learned-spread", Kind::LearnedSpread),
     ("classes-apart", Kind::Classes { classes: 3, joint: Some(false) }),
     ("robust", Kind::Robust { unit: (0.0, 1.0) }),
+    ("varying", Kind::Varying { unit: (0.0, 1.0) }),
 ];
 
 /// Numbers of a model with their names.
@@ -26,7 +27,7 @@ pub type Numbers = Vec<(&'static str, f64)>;
 #[must_use]
 pub fn label(model: &Model, value: f64) -> f64 {
     match model {
-        Model::Number(_) | Model::Robust(_) => value,
+        Model::Number(_) | Model::Robust(_) | Model::Varying(_) => value,
         Model::Count(_) | Model::Spread(_) | Model::LearnedSpread(_) => value.abs().round(),
         Model::Classes(_) => value.abs().round().min(2.0),
         _ => f64::from(u8::from(value > 0.0)),
@@ -48,7 +49,8 @@ pub fn predicted(model: &Model, row: Row<'_>, at: Observation) -> Result<Numbers
         numbers.extend([("lower", lower), ("upper", upper)]);
     }
     // A Student distribution of at most two degrees of freedom, 2a, has no finite variance; `a` is an average, which rounds.
-    if !matches!(model, Model::Number(own) if own.noise().0 <= 1.0 + 1e-9) && !matches!(model, Model::Robust(_)) {
+    let heavy = matches!(model, Model::Robust(_) | Model::Varying(_));
+    if !matches!(model, Model::Number(own) if own.noise().0 <= 1.0 + 1e-9) && !heavy {
         numbers.extend(seen.standard_deviation().map(|deviation| ("sd", deviation)));
     }
     match &seen {

@@ -196,7 +196,7 @@ impl lanes::EachLane<2> for Share {
     fn at<S: Simd>(&self, simd: S, [log, whole]: [S::f64s; 2], sum: S::f64s) -> S::f64s {
         let below = simd.sub_f64s(simd.add_f64s(log, simd.splat_f64s(self.weight)), whole);
         let counts = simd.greater_than_f64s(below, simd.splat_f64s(-708.0));
-        simd.add_f64s(sum, simd.select_f64s(counts, lanes::exp(simd, below), simd.splat_f64s(0.0)))
+        simd.add_f64s(sum, lanes::select(simd, counts, lanes::exp(simd, below), simd.splat_f64s(0.0)))
     }
 }
 

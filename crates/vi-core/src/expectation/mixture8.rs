@@ -192,7 +192,7 @@ impl Mixture8Lanes {
         let second = simd.neg_f64s(simd.mul_f64s(a, steep));
         // As above: 1 − tail for the larger of the two.
         let (left, rest) = (simd.less_than_f64s(a, zero), simd.sub_f64s(simd.splat_f64s(1.0), tail));
-        let (sigmoid, complement) = (simd.select_f64s(left, tail, rest), simd.select_f64s(left, rest, tail));
+        let (sigmoid, complement) = (lanes::select(simd, left, tail, rest), lanes::select(simd, left, rest, tail));
         LogisticLanes { spread, sigmoid, complement, first, second }
     }
 }

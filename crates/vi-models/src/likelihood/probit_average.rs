@@ -89,11 +89,12 @@ impl WithSimd for Rule<'_> {
             let beyond = simd.mul_f64s(phi, ratio);
             let within = simd.sub_f64s(one, beyond);
             let lost = lanes::ln_1p(simd, simd.div_f64s(beyond, within));
-            let lambda = simd.div_f64s(simd.select_f64s(positive, phi, one), simd.select_f64s(positive, within, ratio));
+            let lambda =
+                simd.div_f64s(lanes::select(simd, positive, phi, one), lanes::select(simd, positive, within, ratio));
             let q = simd.mul_f64s(lambda, simd.add_f64s(lambda, u));
             let weighted = simd.mul_f64s(weight, q);
             let terms = [
-                simd.neg_f64s(simd.mul_f64s(weight, simd.select_f64s(positive, lost, zero))),
+                simd.neg_f64s(simd.mul_f64s(weight, lanes::select(simd, positive, lost, zero))),
                 simd.mul_f64s(weight, lambda),
                 weighted,
                 simd.mul_f64s(weighted, x),

@@ -223,11 +223,21 @@ impl<F: Family> Engine<F> {
         split_all(rows, self.design.inputs, memory).map_err(|error| self.named(error))
     }
 
+    /// [`rows`](Self::rows) of which each has a label.
+    pub(super) fn labelled<'m, 'a: 'm>(
+        &self,
+        rows: Rows<'a>,
+        labels: usize,
+        memory: &'m mut Vec<f64>,
+    ) -> Result<Vec<Row<'m>>, ModelError> {
+        split(rows, labels, self.design.inputs, memory).map_err(|error| self.named(error))
+    }
+
     /// Learns many rows, as if one by one. On an error the model is unchanged.
     pub(super) fn update_batch(&mut self, rows: Rows<'_>, observed: &[Observation]) -> Result<(), ModelError> {
         self.check_learns()?;
         let mut memory = Vec::new();
-        let rows = split(rows, observed.len(), self.design.inputs, &mut memory).map_err(|error| self.named(error))?;
+        let rows = self.labelled(rows, observed.len(), &mut memory)?;
         for (i, observed) in observed.iter().enumerate() {
             self.family.check_observation(observed).map_err(|error| error.at_row(i))?;
         }

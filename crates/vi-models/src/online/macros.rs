@@ -139,15 +139,7 @@ macro_rules! one_predictor {
             /// # Errors
             /// `Overflow`.
             pub fn coefficients(&self) -> Result<Vec<Coefficient>, ModelError> {
-                let design = &self.engine.design;
-                let mut found = Vec::with_capacity(design.columns());
-                if design.intercept {
-                    found.push(Coefficient { name: "intercept".into(), belief: self.intercept()? });
-                }
-                for j in 0..design.inputs {
-                    found.push(Coefficient { name: self.engine.name(j), belief: self.weight(j)? });
-                }
-                Ok(found)
+                self.engine.coefficients()
             }
 
             /// The posterior of `Σ c_j·w_j`, a combination of the weights in the units of the inputs: a contrast, or the change
@@ -259,7 +251,7 @@ macro_rules! one_predictor {
             /// # Errors
             /// `Overflow`.
             pub fn intercept(&self) -> Result<Marginal, ModelError> {
-                self.predictor(Row::Dense(&vec![0.0; self.engine.design.inputs]), 0.0)
+                self.engine.intercept()
             }
         }
     };
@@ -351,9 +343,7 @@ macro_rules! approximate {
                 draws: usize,
                 rng: &mut R,
             ) -> Result<OnlineInfo, ModelError> {
-                let psis = self.engine.psis(draws, rng)?;
-                let weights = vi_core::Belief::dim(&self.engine.best().belief);
-                self.engine.diagnosis = Some(crate::online::info::Diagnosis::of(&psis, weights));
+                self.engine.diagnosed(draws, rng)?;
                 Ok(self.info())
             }
         }

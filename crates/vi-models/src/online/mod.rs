@@ -9,6 +9,7 @@
 //! | predict a probability | [`OnlineLogistic`] |
 //! | predict a number, the noise unknown | [`OnlineLinear`] |
 //! | predict a number with heavy tails, or among labels far out | [`OnlineRobust`] |
+//! | predict a number whose spread follows the inputs | [`OnlineVarying`] |
 //! | predict a positive number that is skewed | [`OnlineLinear::of_logarithm`], [`OnlineRobust::of_logarithm`] |
 //! | predict a count, or successes among trials | [`OnlineGlm`] with a [`family`] |
 //! | predict a count that varies more than a Poisson's, by an unknown amount | [`OnlineGlm`] with [`family::LearnedSpread`] |
@@ -110,6 +111,7 @@ mod softmax;
 mod spread;
 mod target;
 mod trial;
+mod varying;
 
 pub use belief::BeliefKind;
 pub use certificate::{Alarm, Certificate, Change, Share, Towards};
@@ -132,5 +134,6 @@ pub use robust::OnlineRobust;
 pub use settings::{Memory, OnlineSettings, PriorScale, Start};
 pub use softmax::OnlineSoftmax;
 pub use trial::Trial;
+pub use varying::OnlineVarying;
 pub use vi_core::refine::{RefineInfo, RefineSettings};
 pub use vi_core::{Row, Rows};

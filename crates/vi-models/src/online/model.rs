@@ -8,7 +8,7 @@ use super::family::{Counts, LearnedSpread, Probit, SpreadCounts, Trials};
 use super::observation::Size;
 use super::{
     Coefficient, Draw, Observation, OneGaussian, OnlineGlm, OnlineInfo, OnlineLinear, OnlineLogistic, OnlineRobust,
-    OnlineSettings, OnlineSoftmax, Prediction, RefineInfo, RefineSettings, Row, Rows,
+    OnlineSettings, OnlineSoftmax, OnlineVarying, Prediction, RefineInfo, RefineSettings, Row, Rows,
 };
 use crate::softmax::SoftmaxRefineSettings;
 use crate::{Marginal, ModelError};
@@ -56,6 +56,16 @@ pub enum Kind {
     },
     /// Positive numbers with heavy tails by their logarithm, by [`OnlineRobust::of_logarithm`].
     LogRobust {
+        /// Centre and spread of the logarithm of the labels where no first rows tell them.
+        unit: (f64, f64),
+    },
+    /// Numbers with heavy tails and a spread that follows the inputs, by [`OnlineVarying`].
+    Varying {
+        /// Centre and spread of the labels where no first rows tell them.
+        unit: (f64, f64),
+    },
+    /// The same for the logarithm of positive numbers, by [`OnlineVarying::of_logarithm`].
+    LogVarying {
         /// Centre and spread of the logarithm of the labels where no first rows tell them.
         unit: (f64, f64),
     },
@@ -112,6 +122,8 @@ pub enum Model {
     LearnedSpread(OnlineGlm<LearnedSpread>),
     /// Numbers with heavy tails, or their logarithm.
     Robust(OnlineRobust),
+    /// The same with a spread that follows the inputs.
+    Varying(OnlineVarying),
 }
 
 /// `$body` with the model as `$own`, whatever its kind; or one body for a model of one predictor and one for that of several; or one
@@ -131,6 +143,7 @@ macro_rules! each {
             Self::Spread($own) => $one,
             Self::LearnedSpread($own) => $one,
             Self::Robust($own) => $one,
+            Self::Varying($own) => $one,
             Self::Classes($softmax) => $classes,
         }
     };
@@ -162,6 +175,8 @@ impl Model {
             }
             Kind::Robust { unit } => Self::Robust(OnlineRobust::with_settings(inputs, settings, unit)?),
             Kind::LogRobust { unit } => Self::Robust(OnlineRobust::of_logarithm(inputs, settings, unit)?),
+            Kind::Varying { unit } => Self::Varying(OnlineVarying::with_settings(inputs, settings, unit)?),
+            Kind::LogVarying { unit } => Self::Varying(OnlineVarying::of_logarithm(inputs, settings, unit)?),
         })
     }
 
@@ -188,6 +203,8 @@ impl Model {
             Self::LearnedSpread(_) => Kind::LearnedSpread,
             Self::Robust(model) if model.is_of_logarithm() => Kind::LogRobust { unit: model.unit() },
             Self::Robust(model) => Kind::Robust { unit: model.unit() },
+            Self::Varying(model) if model.is_of_logarithm() => Kind::LogVarying { unit: model.unit() },
+            Self::Varying(model) => Kind::Varying { unit: model.unit() },
         }
     }
 
@@ -204,6 +221,7 @@ impl Model {
             Self::Spread(_) => "Spread",
             Self::LearnedSpread(_) => "LearnedSpread",
             Self::Robust(_) => "Robust",
+            Self::Varying(_) => "Varying",
         }
     }
 
@@ -229,6 +247,7 @@ impl Model {
                 (rate / shape).sqrt()
             }
             Self::Robust(model) => model.spread(),
+            Self::Varying(model) => model.prior_unit(),
             _ => 1.0,
         }
     }
@@ -255,7 +274,7 @@ impl Model {
     /// Those of the model; `Setting` for trials or an exposure that the kind has not; [`ModelError::Unsupported`] for an offset of
     /// several classes.
     pub fn predict(&self, row: Row<'_>, at: Observation) -> Result<Prediction, ModelError> {
-        if let Self::Number(_) | Self::Robust(_) | Self::Two(_) | Self::Classes(_) = self {
+        if let Self::Number(_) | Self::Robust(_) | Self::Varying(_) | Self::Two(_) | Self::Classes(_) = self {
             at.size(Size::None)?;
         }
         Ok(match self {
@@ -271,6 +290,7 @@ impl Model {
             Self::Spread(model) => Prediction::Spread(model.predict(row, at)?),
             Self::LearnedSpread(model) => Prediction::Spread(model.predict(row, at)?),
             Self::Robust(model) => Prediction::Number(model.predict_at(row, at.offset)?),
+            Self::Varying(model) => Prediction::Number(model.predict_at(row, at.offset)?),
         })
     }
 
@@ -294,6 +314,7 @@ impl Model {
             Self::Spread(model) => model.predict_and_update(row, observed)?.map(Prediction::Spread),
             Self::LearnedSpread(model) => model.predict_and_update(row, observed)?.map(Prediction::Spread),
             Self::Robust(model) => model.predict_and_update(row, observed)?.map(Prediction::Number),
+            Self::Varying(model) => model.predict_and_update(row, observed)?.map(Prediction::Number),
             Self::Classes(_) => {
                 let predicted = self.predict(row, observed);
                 self.update(row, observed)?;
@@ -453,7 +474,7 @@ impl Model {
                 }
             };
         }
-        merged!(Number, Count, Two, Classes, Probit, Trials, Spread, LearnedSpread, Robust)
+        merged!(Number, Count, Two, Classes, Probit, Trials, Spread, LearnedSpread, Robust, Varying)
     }
 
     /// What the model has learned, as one Gaussian.
@@ -469,7 +490,7 @@ impl Model {
             Self::Probit(model) => model.gaussian(),
             Self::Trials(model) => model.gaussian(),
             Self::Spread(model) => model.gaussian(),
-            Self::Classes(_) | Self::LearnedSpread(_) | Self::Robust(_) => {
+            Self::Classes(_) | Self::LearnedSpread(_) | Self::Robust(_) | Self::Varying(_) => {
                 let what = "one Gaussian of several classes, or of a spread or tails that are learned";
                 Err(ModelError::Unsupported { what })
             }

@@ -19,6 +19,18 @@ pub struct Observation {
     pub(super) weight: f64,
     trials: Option<f64>,
     exposure: Option<f64>,
+    /// Given by one half of a model to the other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    given: Option<Given>,
+}
+
+/// A number that one predictor of a model gives the other with a row.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(super) enum Given {
+    /// The factor of the noise.
+    Factor(f64),
+    /// The variance of the label's expectation, in squared units of the label.
+    Variance(f64),
 }
 
 /// Which number a family takes besides label, offset and weight.
@@ -30,12 +42,15 @@ pub enum Size {
     Trials,
     /// An exposure.
     Exposure,
+    /// What the other predictor of the model gives.
+    #[doc(hidden)]
+    Given,
 }
 
 impl Observation {
     /// An observation of a label alone: 0 or 1, a count or a number, depending on the family.
     pub fn new(label: f64) -> Self {
-        Self { label, offset: 0.0, weight: 1.0, trials: None, exposure: None }
+        Self { label, offset: 0.0, weight: 1.0, trials: None, exposure: None, given: None }
     }
 
     /// Sets a known part of the linear predictor, `t = offset + intercept + xᵀw`.
@@ -59,7 +74,19 @@ impl Observation {
         Self { exposure: Some(exposure), ..self }
     }
 
-    /// The trials or the exposure, whichever the family takes.
+    /// Sets what the other predictor of the model gives.
+    pub(super) fn given(self, given: Given) -> Self {
+        Self { given: Some(given), ..self }
+    }
+
+    /// The same in units of labels that are `scale` of those before.
+    pub(super) fn scale_given(&mut self, scale: f64) {
+        if let Some(Given::Variance(variance)) = &mut self.given {
+            *variance /= scale * scale;
+        }
+    }
+
+    /// The trials or the exposure, or what the other predictor gives, whichever the family takes; 1 if it was left out.
     ///
     /// # Errors
     /// `Setting` if the other one is set.
@@ -68,6 +95,10 @@ impl Observation {
             Size::None => (None, [("trials", self.trials), ("exposure", self.exposure)]),
             Size::Trials => (self.trials, [("trials", None), ("exposure", self.exposure)]),
             Size::Exposure => (self.exposure, [("trials", self.trials), ("exposure", None)]),
+            Size::Given => {
+                let given = self.given.map(|(Given::Factor(value) | Given::Variance(value))| value);
+                (given, [("trials", self.trials), ("exposure", self.exposure)])
+            }
         };
         for (name, stranger) in strangers {
             if let Some(value) = stranger {

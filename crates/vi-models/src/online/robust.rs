@@ -1,6 +1,6 @@
 //! Linear regression with Student-t noise whose tails and scale are learned, one row at a time.
 
-mod noise;
+pub(super) mod noise;
 
 use rand::Rng;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -8,10 +8,10 @@ use vi_core::quadrature::Quadrature;
 use vi_core::refine::{RefineInfo, RefineSettings};
 use vi_core::{Error, Expected, GaussianExpectation, Likelihood, Projection, Site, Tilted};
 
-use self::noise::{Component, Noise, distance};
+use self::noise::{Component, Noise};
 use super::engine::{Engine, EngineWire, Parts, Pass, ScalarFamily, Stateful, check_offset};
 use super::linear::NumberPredicted;
-use super::observation::Observation;
+use super::observation::{Observation, Size};
 use super::posterior::Posterior;
 use super::target::{Target, is_false};
 use super::{BeliefKind, Coefficient, Draw, OnlineInfo, OnlineSettings, Row, Rows};
@@ -126,15 +126,26 @@ impl GaussianExpectation for Tails {
 #[serde(deny_unknown_fields)]
 pub(super) struct Robust {
     /// Centre and unit of the labels, or of their logarithm, where no first rows tell them.
-    unit: (f64, f64),
+    pub(super) unit: (f64, f64),
     #[serde(default, skip_serializing_if = "is_false")]
-    log: bool,
+    pub(super) log: bool,
 }
 
 impl Robust {
     /// The label where the members saw a row so, in units of `target`.
-    #[expect(clippy::unused_self, reason = "the families of numbers have one signature")]
     fn number(&self, parts: &Parts<Noise>, target: Target, offset: f64) -> Result<NumberPredicted, ModelError> {
+        self.number_with(parts, &[(1.0, 1.0)], target, offset)
+    }
+
+    /// [`number`](Self::number) with noise that has one of some factors more, given as `(weight, factor)`.
+    #[expect(clippy::unused_self, reason = "the families of numbers have one signature")]
+    pub(super) fn number_with(
+        &self,
+        parts: &Parts<Noise>,
+        factors: &[(f64, f64)],
+        target: Target,
+        offset: f64,
+    ) -> Result<NumberPredicted, ModelError> {
         let Target { centre, scale: unit, log } = target;
         let origin = offset + centre;
         if let Some(value) = parts.iter().map(|(_, seen, _)| origin + unit * seen.mean).find(|mean| !mean.is_finite()) {
@@ -143,7 +154,10 @@ impl Robust {
         let of_member = |(weight, seen, noise): &(f64, Projection, Noise)| {
             let (weight, seen) = (*weight, *seen);
             let (components, likely) = noise.components();
-            components.into_iter().take(likely).map(move |(share, scale, tail)| (weight * share, seen, scale, tail))
+            let scaled = move |(share, scale, tail): Component| {
+                factors.iter().map(move |(of, factor)| (weight * share * of, seen, scale * factor, tail))
+            };
+            components.into_iter().take(likely).flat_map(scaled)
         };
         let label = Marginal::of_sums(parts.iter().flat_map(of_member)).in_units(origin, unit)?;
         let seen: Vec<(f64, Projection)> = parts.iter().map(|(weight, seen, _)| (*weight, *seen)).collect();
@@ -177,6 +191,8 @@ impl Stateful for Robust {
 impl ScalarFamily for Robust {
     type Likelihood = Tails;
 
+    const SIZE: Size = Size::Given;
+
     const STANDARDISES_LABELS: bool = true;
 
     const PASS: Pass = Pass::ByRows { rounds: 5 };
@@ -202,32 +218,37 @@ impl ScalarFamily for Robust {
         }
     }
 
-    fn likelihood(&self, state: &Noise, _size: f64) -> Result<Tails, Error> {
-        let (components, likely) = state.components();
+    /// `size` is a factor of the noise.
+    fn likelihood(&self, state: &Noise, size: f64) -> Result<Tails, Error> {
+        let (mut components, likely) = state.components();
+        components.iter_mut().for_each(|(_, scale, _)| *scale *= size);
         Ok(Tails { components, likely })
     }
 
     fn learn(&self, state: &mut Noise, observed: &Observation, seen: Projection, _site: Site) -> Result<f64, Error> {
         if observed.weight > 0.0 {
-            let (r, nu) = distance(observed.label, observed.offset, seen);
+            let (r, nu) = distance(observed, seen)?;
             state.learn(r, nu, observed.weight)?;
         }
         Ok(0.0)
     }
 
     fn fit_state(&self, at: &Noise, observed: &[Observation], seen: &[Projection]) -> Result<(Noise, f64), Error> {
-        let rows: Vec<(f64, f64, f64)> = observed
-            .iter()
-            .zip(seen)
-            .map(|(own, seen)| {
-                let (r, nu) = distance(own.label, own.offset, *seen);
-                (r, nu, own.weight)
-            })
-            .collect();
+        let rows = observed.iter().zip(seen).map(|(own, seen)| {
+            let (r, nu) = distance(own, *seen)?;
+            Ok((r, nu, own.weight))
+        });
+        let rows = rows.collect::<Result<Vec<_>, Error>>()?;
         let (state, total) = at.fitted(&rows);
         self.check_state(&state)?;
         Ok((state, total - at.expected(&rows)))
     }
+}
+
+/// The distance of a label from its predictor, and that one's variance, in units in which the noise has no factor.
+fn distance(observed: &Observation, seen: Projection) -> Result<(f64, f64), Error> {
+    let factor = observed.size(Robust::SIZE)?;
+    Ok(((observed.label - observed.offset - seen.mean) / factor, seen.variance / (factor * factor)))
 }
 
 /// Linear regression on a stream with heavy tails: Student-t noise whose degrees of freedom and scale are learned with the weights.
@@ -306,14 +327,19 @@ impl OnlineRobust {
     /// the label or its logarithm.
     #[must_use]
     pub fn noise(&self) -> (f64, f64) {
-        let (mut inverse, mut log_scale) = (0.0, self.engine.design.target.scale.ln());
-        for (weight, member) in self.engine.weights().into_iter().zip(&self.engine.members) {
-            let told = member.state.told();
-            inverse += weight * told.0;
-            log_scale += weight * told.1;
-        }
-        (f64::recip(inverse), log_scale.exp())
+        noise_of(&self.engine)
     }
+}
+
+/// Degrees of freedom and scale of the noise, averaged over the members.
+pub(super) fn noise_of(engine: &Engine<Robust>) -> (f64, f64) {
+    let (mut inverse, mut log_scale) = (0.0, engine.design.target.scale.ln());
+    for (weight, member) in engine.weights().into_iter().zip(&engine.members) {
+        let told = member.state.told();
+        inverse += weight * told.0;
+        log_scale += weight * told.1;
+    }
+    (f64::recip(inverse), log_scale.exp())
 }
 
 front_door!(OnlineRobust, Robust);

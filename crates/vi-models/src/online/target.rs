@@ -40,7 +40,7 @@ impl Target {
     }
 
     /// Label without offset, its logarithm where that is learned.
-    fn inner(&self, label: f64) -> f64 {
+    pub(super) fn inner(&self, label: f64) -> f64 {
         if self.log { label.ln() } else { label }
     }
 
@@ -124,6 +124,7 @@ impl Target {
         }
         scaled.label = away / self.scale;
         scaled.offset = observed.offset / self.scale;
+        scaled.scale_given(self.scale);
         match [scaled.label, scaled.offset].into_iter().find(|value| !value.is_finite()) {
             None => Ok(scaled),
             Some(value) => Err(Error::Overflow { quantity: "a standardised label", value }),

@@ -88,8 +88,8 @@ impl<V: Copy> Sides<V> {
         let (log, share) = (lanes::ln_1p(simd, e), simd.div_f64s(one, simd.add_f64s(one, e)));
         let (positive, small) = (simd.greater_than_f64s(v, zero), simd.mul_f64s(e, share));
         Self {
-            of_i: simd.select_f64s(positive, share, small),
-            of_j: simd.select_f64s(positive, small, share),
+            of_i: lanes::select(simd, positive, share, small),
+            of_j: lanes::select(simd, positive, small, share),
             log_i: simd.add_f64s(minus, log),
             log_j: simd.add_f64s(plus, log),
         }

@@ -122,7 +122,9 @@ impl Tail {
         let (top, sums) = if near {
             (0.0, Arch::new().dispatch(Near { tail: self, nu, own, square, settled: 3.0 * (1.0 + away) }))
         } else {
-            self.far(square, nu, own)
+            self.far(square, nu, own, |precision, noise| {
+                [1.0, precision, precision * precision * square, noise * precision]
+            })
         };
         let [total, precision, squares, noise] = [sums[0], sums[1] / sums[0], sums[2] / sums[0], sums[3] / sums[0]];
         let slope = r * precision;
@@ -135,9 +137,46 @@ impl Tail {
         }
     }
 
-    /// The largest logarithm of a part's density, and sums as those of [`Near`] relative to it.
-    fn far(&self, square: f64, nu: f64, own: f64) -> (f64, [f64; 4]) {
-        let (mut top, mut sums) = (f64::NEG_INFINITY, [0.0; 4]);
+    /// `log p(y)` as a function of `u = log s`: its value, slope and curvature `−∂²`. With the share `a_j = 1 − ν/V_j` of the noise and
+    /// `q_j = r²/V_j`, a part's own slope is `g = a(q−1)`, and that bends by `2a(1−a)(q−1) − 2a²q`. Cost as [`told`](Self::told).
+    pub(crate) fn by_log_scale(&self, r: f64, nu: f64, scale: f64) -> [f64; 3] {
+        let (own, square) = (scale * scale, r * r);
+        if self.dof.is_infinite() {
+            let precision = (nu + own).recip();
+            let (a, q) = (own * precision, square * precision);
+            let slope = a * (q - 1.0);
+            let log_density = 0.5 * (precision.ln() - q) - HALF_LN_2PI;
+            return [log_density, slope, 2.0 * (a * a * q - slope * (1.0 - a))];
+        }
+        let away = square / own;
+        if !(away < FAR || square < 100.0 * nu) {
+            let most = self.dof + away;
+            let (slope, bend) =
+                ((self.dof + 1.0) * away / most - 1.0, 2.0 * (self.dof + 1.0) * self.dof * (away / most) / most);
+            return [log_density(r / scale, self.dof) - scale.ln(), slope, bend];
+        }
+        let (top, [total, slopes, squares]) = if square < NEAR * (nu + own) {
+            (0.0, Arch::new().dispatch(Bent(Near { tail: self, nu, own, square, settled: 3.0 * (1.0 + away) })))
+        } else {
+            self.far(square, nu, own, |precision, noise| {
+                let (a, q) = (noise * precision, square * precision);
+                let g = a * (q - 1.0);
+                [1.0, g, g * g + 2.0 * (g * (1.0 - a) - a * a * q)]
+            })
+        };
+        let slope = slopes / total;
+        [top + total.ln() - HALF_LN_2PI, slope, slope * slope - squares / total]
+    }
+
+    /// The largest logarithm of a part's density, and the sums of `of(1/V_j, s²e^(−x_j))` relative to it, the first of which is 1.
+    fn far<const N: usize>(
+        &self,
+        square: f64,
+        nu: f64,
+        own: f64,
+        of: impl Fn(f64, f64) -> [f64; N],
+    ) -> (f64, [f64; N]) {
+        let (mut top, mut sums) = (f64::NEG_INFINITY, [0.0; N]);
         for (log_weight, spread) in self.log_weights.iter().zip(&self.spreads) {
             let noise = own * spread;
             let precision = (nu + noise).recip();
@@ -148,8 +187,7 @@ impl Tail {
                 top = term;
             }
             let share = (term - top).exp();
-            let of = [1.0, precision, precision * precision * square, noise * precision];
-            sums.iter_mut().zip(of).for_each(|(sum, of)| *sum += share * of);
+            sums.iter_mut().zip(of(precision, noise)).for_each(|(sum, of)| *sum += share * of);
             if share < sums[0] * TELLS_NOTHING && *spread > 3.0 * (1.0 + square / own) {
                 break;
             }
@@ -225,6 +263,40 @@ impl WithSimd for Near<'_> {
     }
 }
 
+/// `Σ_j q_j`, and the sums of `q_j` times the slope and the slope's square with its bend, of [`Tail::by_log_scale`].
+struct Bent<'a>(Near<'a>);
+
+impl WithSimd for Bent<'_> {
+    type Output = [f64; 3];
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> [f64; 3] {
+        let Near { tail, nu, own, square, settled } = self.0;
+        let (weights, spreads) = (S::as_simd_f64s(&tail.weights).0, S::as_simd_f64s(&tail.spreads).0);
+        let (one, nu, own) = (simd.splat_f64s(1.0), simd.splat_f64s(nu), simd.splat_f64s(own));
+        let (square, half) = (simd.splat_f64s(square), simd.splat_f64s(-0.5 * square));
+        let (two, mut sums) = (simd.splat_f64s(2.0), [simd.splat_f64s(0.0); 3]);
+        for (k, (weight, spread)) in weights.iter().zip(spreads).enumerate() {
+            let noise = simd.mul_f64s(own, *spread);
+            let precision = simd.div_f64s(one, simd.add_f64s(nu, noise));
+            let density = simd.mul_f64s(lanes::exp(simd, simd.mul_f64s(half, precision)), simd.sqrt_f64s(precision));
+            let share = simd.mul_f64s(*weight, density);
+            let (a, q) = (simd.mul_f64s(noise, precision), simd.mul_f64s(square, precision));
+            let g = simd.mul_f64s(a, simd.sub_f64s(q, one));
+            let bent = simd.sub_f64s(simd.mul_f64s(g, simd.sub_f64s(one, a)), simd.mul_f64s(simd.mul_f64s(a, a), q));
+            let of = simd.mul_add_e_f64s(g, g, simd.mul_f64s(two, bent));
+            sums[0] = simd.add_f64s(sums[0], share);
+            sums[1] = simd.mul_add_e_f64s(share, g, sums[1]);
+            sums[2] = simd.mul_add_e_f64s(share, of, sums[2]);
+            let settled = tail.spreads[k * S::F64_LANES] > settled;
+            if settled && simd.reduce_sum_f64s(share) < TELLS_NOTHING * simd.reduce_sum_f64s(sums[0]) {
+                break;
+            }
+        }
+        sums.map(|sum| simd.reduce_sum_f64s(sum))
+    }
+}
+
 /// `Σ_j ω_j·Φ(r/√V_j)`.
 struct Below<'a> {
     tail: &'a Tail,
@@ -280,6 +352,44 @@ mod tests {
                 if r.abs() < 1e4 {
                     assert!((tail.cdf(r, 0.0, 0.5) - student.cdf(r)).abs() < 5e-6, "{} {r}", tail.dof);
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn slopes_by_the_log_scale_are_those_of_differences() {
+        let h = 1e-4;
+        for tail in TAILS.iter() {
+            for (r, nu, scale) in [
+                (0.3, 1.0, 1.0),
+                (4.0, 0.2, 1.0),
+                (-9.0, 2.0, 0.5),
+                (2.0, 25.0, 0.1),
+                (90.0, 4.0, 1.0),
+                (1e9, 0.0, 1.0),
+            ] {
+                let at = |u: f64| tail.told(r, nu, scale * u.exp()).log_density;
+                let [log_density, slope, bend] = tail.by_log_scale(r, nu, scale);
+                assert!(
+                    (log_density - at(0.0)).abs() <= 4.0 * f64::EPSILON * (1.0 + log_density.abs()),
+                    "{}",
+                    tail.dof
+                );
+                // Differences are off by h² of a higher derivative, and by rounding of the density over h or h².
+                let rounding = f64::EPSILON * (1.0 + log_density.abs());
+                let (ahead, back) = (at(h), at(-h));
+                let most = 1.0 + slope.abs() + bend.abs();
+                assert!(
+                    (slope - 0.5 * (ahead - back) / h).abs() < most * h * h + 4.0 * rounding / h,
+                    "{} {r} {nu}",
+                    tail.dof
+                );
+                let second = (2.0 * log_density - ahead - back) / (h * h);
+                assert!(
+                    (bend - second).abs() < 10.0 * most * h * h + 8.0 * rounding / (h * h),
+                    "{} {r}: {bend} {second}",
+                    tail.dof
+                );
             }
         }
     }

@@ -5,12 +5,12 @@ use vi_models::ModelError;
 use vi_models::online::family::{Counts, LearnedSpread, Probit, SpreadCounts, Trials};
 use vi_models::online::{
     Kind, Model, Observation, OnlineGlm, OnlineLinear, OnlineLogistic, OnlineRobust, OnlineSettings, OnlineSoftmax,
-    RefineSettings, Row,
+    OnlineVarying, RefineSettings, Row,
 };
 
 const NOISE: (f64, f64) = (3.0, 2.0);
 
-const KINDS: [Kind; 10] = [
+const KINDS: [Kind; 11] = [
     Kind::Number { noise: NOISE },
     Kind::Count,
     Kind::Two,
@@ -21,6 +21,7 @@ const KINDS: [Kind; 10] = [
     Kind::Spread { size: 2.5 },
     Kind::LearnedSpread,
     Kind::Robust { unit: (0.0, 1.0) },
+    Kind::Varying { unit: (0.0, 1.0) },
 ];
 
 fn rows() -> impl Iterator<Item = ([f64; 2], Observation)> {
@@ -62,6 +63,7 @@ fn a_model_of_any_kind_is_stored_as_the_model_within_under_its_name() {
     same!(7, OnlineGlm::with_settings(2, SpreadCounts { size: 2.5 }, settings()));
     same!(8, OnlineGlm::with_settings(2, LearnedSpread, settings()));
     same!(9, OnlineRobust::with_settings(2, settings(), (0.0, 1.0)));
+    same!(10, OnlineVarying::with_settings(2, settings(), (0.0, 1.0)));
 }
 
 #[test]
@@ -108,7 +110,7 @@ fn what_a_kind_has_not_is_refused_by_name() {
         let offset = model.predict(Row::Dense(&[0.5, 1.0]), Observation::new(0.0).offset(1.0));
         assert_eq!(offset.is_err(), matches!(kind, Kind::Classes { .. }));
         let seen = model.predict(Row::Dense(&[0.5, 1.0]), Observation::new(0.0)).unwrap();
-        let number = matches!(kind, Kind::Number { .. } | Kind::Robust { .. });
+        let number = matches!(kind, Kind::Number { .. } | Kind::Robust { .. } | Kind::Varying { .. });
         assert_eq!(seen.log_density(7.5).is_err(), !number, "{kind:?}");
         let exact = matches!(kind, Kind::Number { .. });
         assert_eq!(model.refine(&RefineSettings::default()).is_ok_and(|info| info.is_none()), exact);

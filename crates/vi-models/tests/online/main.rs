@@ -21,6 +21,7 @@ mod scales;
 mod spread;
 mod stored;
 mod trial;
+mod varying;
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

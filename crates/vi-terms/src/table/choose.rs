@@ -43,6 +43,8 @@ fn name(kind: Kind) -> &'static str {
         Kind::Robust { .. } => "robust",
         Kind::LogNumber { .. } => "log-normal",
         Kind::LogRobust { .. } => "log-robust",
+        Kind::Varying { .. } => "varying",
+        Kind::LogVarying { .. } => "log-varying",
         Kind::Count => "poisson",
         Kind::LearnedSpread => "negative-binomial",
         _ => "classes",

@@ -153,6 +153,10 @@ pub enum Family {
     LogNormal,
     /// A positive number with Student-t noise in its logarithm.
     LogRobust,
+    /// A number with Student-t noise whose spread follows the inputs.
+    Varying,
+    /// A positive number with such noise in its logarithm.
+    LogVarying,
     /// Two or more classes.
     Classes,
     /// A count; the family that the first rows prefer.
@@ -165,13 +169,15 @@ pub enum Family {
 
 impl Family {
     /// All families.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::Auto,
         Self::Number,
         Self::Gaussian,
         Self::Robust,
         Self::LogNormal,
         Self::LogRobust,
+        Self::Varying,
+        Self::LogVarying,
         Self::Classes,
         Self::Count,
         Self::Poisson,
@@ -188,6 +194,8 @@ impl Family {
             Self::Robust => "robust",
             Self::LogNormal => "log-normal",
             Self::LogRobust => "log-robust",
+            Self::Varying => "varying",
+            Self::LogVarying => "log-varying",
             Self::Classes => "classes",
             Self::Count => "count",
             Self::Poisson => "poisson",

@@ -89,6 +89,8 @@ impl Plan {
                     Family::Robust => (Kind::Robust { unit }, Vec::new()),
                     Family::LogNormal => (Kind::LogNumber { noise: log_noise }, Vec::new()),
                     Family::LogRobust => (Kind::LogRobust { unit: log_unit }, Vec::new()),
+                    Family::Varying => (Kind::Varying { unit }, Vec::new()),
+                    Family::LogVarying => (Kind::LogVarying { unit: log_unit }, Vec::new()),
                     _ => {
                         // Given scales are those of the target, not of its logarithm. The exponential of Student-t noise has no mean:
                         // only its name chooses it.
@@ -97,6 +99,7 @@ impl Plan {
                             others.push(Kind::LogNumber { noise: log_noise });
                             if self.belief(inputs) == BeliefKind::Full {
                                 others.push(Kind::Robust { unit });
+                                others.push(Kind::Varying { unit });
                             }
                         }
                         (Kind::Number { noise }, several(others))
@@ -165,7 +168,7 @@ impl Plan {
 /// Whether a model learns the label that `target` reads.
 pub(crate) fn is_of(model: &Model, target: &TargetKind, inputs: usize) -> bool {
     let kind = match (model, target) {
-        (Model::Number(_) | Model::Robust(_), TargetKind::Number)
+        (Model::Number(_) | Model::Robust(_) | Model::Varying(_), TargetKind::Number)
         | (Model::Count(_) | Model::LearnedSpread(_), TargetKind::Count) => true,
         (Model::Two(_), TargetKind::Classes(classes)) => classes.len() == 2,
         (Model::Classes(_), TargetKind::Classes(classes)) => classes.len() > 2,
@@ -176,7 +179,7 @@ pub(crate) fn is_of(model: &Model, target: &TargetKind, inputs: usize) -> bool {
 
 /// Whether a number is learned by its logarithm.
 pub(crate) fn is_of_logarithm(model: &Model) -> bool {
-    matches!(model.kind(), Kind::LogNumber { .. } | Kind::LogRobust { .. })
+    matches!(model.kind(), Kind::LogNumber { .. } | Kind::LogRobust { .. } | Kind::LogVarying { .. })
 }
 
 /// Whether each of several classes has a belief of its own.

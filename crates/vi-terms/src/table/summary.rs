@@ -86,11 +86,17 @@ pub fn head(document: &Document) -> String {
     if let Some(chosen) = &document.chosen {
         text += &wrapped("family        ", &chosen.describe());
     }
-    if let Model::Robust(model) = &document.model {
-        let (freedom, scale) = model.noise();
-        let of = if model.is_of_logarithm() { " of the logarithm" } else { "" };
+    if let Some((freedom, scale)) = noise(&document.model) {
+        let of = if is_of_logarithm(&document.model) { " of the logarithm" } else { "" };
         let (freedom, scale) = (number(freedom), number(scale));
         add(&mut text, &format!("noise         Student-t, {freedom} degrees of freedom, scale {scale}{of}\n"));
+    }
+    if let Ok(spread) = spread(&document.model, false) {
+        let words = spread.iter().take(FEW / 2).map(|line| format!("by {} a unit of {}", factor(line.mean), line.name));
+        let words: Vec<String> = words.collect();
+        if !words.is_empty() {
+            text += &wrapped("spread        ", &words);
+        }
     }
     let belief = match document.model.settings().belief {
         BeliefKind::LowRank { rank } => format!("the {rank} main directions of the correlations"),
@@ -155,6 +161,34 @@ pub fn head(document: &Document) -> String {
         add(&mut text, &format!("left out      {} {what}\n", grouped(document.unknown)));
     }
     text
+}
+
+/// Degrees of freedom and scale of Student-t noise.
+fn noise(model: &Model) -> Option<(f64, f64)> {
+    match model {
+        Model::Robust(model) => Some(model.noise()),
+        Model::Varying(model) => Some(model.noise()),
+        _ => None,
+    }
+}
+
+/// The coefficients of the logarithm of the spread, the surest first: all, or those whose interval leaves 0 out.
+fn spread(model: &Model, all: bool) -> Result<Vec<Line>, TermsError> {
+    let Model::Varying(model) = model else { return Ok(Vec::new()) };
+    let mut lines = Vec::new();
+    for Coefficient { name, belief, .. } in model.spread_coefficients()?.into_iter().skip(1) {
+        let Interval { lower, upper } = belief.interval(LEVEL)?;
+        if all || lower * upper > 0.0 {
+            lines.push(Line { class: None, name, mean: belief.mean(), sd: belief.standard_deviation(), lower, upper });
+        }
+    }
+    lines.sort_by(|a, b| (b.mean / b.sd).abs().total_cmp(&(a.mean / a.sd).abs()));
+    Ok(lines)
+}
+
+/// The factor `e` to the power of `log`, in per cent.
+fn factor(log: f64) -> String {
+    format!("{} %", number(100.0 * log.exp_m1()))
 }
 
 /// The files whose rows another had taught the model before.
@@ -400,6 +434,7 @@ fn lines(document: &Document, most: usize, sorted: bool) -> Result<(Vec<Line>, u
 /// # Errors
 /// Intervals beyond the range of floats.
 pub fn card(document: &Document) -> Result<Value, TermsError> {
+    let spread = spread(&document.model, true)?;
     let info = document.model.info();
     let settings = document.model.settings();
     let pass = |pass: &crate::table::document::Pass| {
@@ -447,10 +482,8 @@ pub fn card(document: &Document) -> Result<Value, TermsError> {
         "terms": terms,
         "effects": effects,
         "family": document.chosen,
-        "noise": match &document.model {
-            Model::Robust(model) => Some(json!({ "degrees_of_freedom": model.noise().0, "scale": model.noise().1 })),
-            _ => None,
-        },
+        "noise": noise(&document.model).map(|(freedom, scale)| json!({ "degrees_of_freedom": freedom, "scale": scale })),
+        "spread": (!spread.is_empty()).then_some(spread),
         "relevance": document.relevance,
         "imported": document.imported,
         "refined": document.refined,

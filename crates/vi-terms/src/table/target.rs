@@ -116,7 +116,9 @@ impl Target {
             (Family::Count | Family::Poisson | Family::NegativeBinomial, _) => {
                 return Err(fail("some values are not counts (0, 1, 2, …)".to_owned()));
             }
-            (Family::LogNormal | Family::LogRobust, Some(numbers)) if numbers.iter().any(|x| *x <= 0.0) => {
+            (Family::LogNormal | Family::LogRobust | Family::LogVarying, Some(numbers))
+                if numbers.iter().any(|x| *x <= 0.0) =>
+            {
                 return Err(fail("some values are not positive, so that they have no logarithm".to_owned()));
             }
             (_, Some(_)) => TargetKind::Number,

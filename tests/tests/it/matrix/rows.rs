@@ -303,6 +303,7 @@ const TYPES: [(&str, Option<f64>); MODELS.len()] = [
     ("OnlineGlm<LearnedSpread>", Some(1.5)),
     ("OnlineSoftmax::by_class", Some(3.0)),
     ("OnlineRobust", None),
+    ("OnlineVarying", None),
 ];
 
 fn front_door(entries: &mut Entries) {

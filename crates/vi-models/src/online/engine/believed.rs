@@ -11,7 +11,7 @@ use crate::marginal::Marginal;
 use crate::online::design::RowSpace;
 use crate::online::row::check_row;
 use crate::online::target::Target;
-use crate::online::{Observation, Row};
+use crate::online::{Coefficient, Observation, Row};
 use crate::{ModelError, check};
 
 impl<F: ScalarFamily> Engine<F> {
@@ -89,6 +89,23 @@ impl<F: ScalarFamily> Engine<F> {
         check::results("coefficient in the model's units", values.iter().copied())?;
         let seen = self.seen_along(Row::Sparse { positions: &positions, values: &values }, 0.0)?;
         self.marginal(&seen)?.in_units(0.0, self.design.target.scale)
+    }
+
+    /// The posterior of each weight in the caller's units, the intercept first.
+    pub(in crate::online) fn coefficients(&self) -> Result<Vec<Coefficient>, ModelError> {
+        let mut found = Vec::with_capacity(self.design.columns());
+        if self.design.intercept {
+            found.push(Coefficient { name: "intercept".into(), belief: self.intercept()? });
+        }
+        for j in 0..self.design.inputs {
+            found.push(Coefficient { name: self.name(j), belief: self.weight(j)? });
+        }
+        Ok(found)
+    }
+
+    /// The posterior of the predictor at all inputs 0.
+    pub(in crate::online) fn intercept(&self) -> Result<Marginal, ModelError> {
+        self.predictor(Row::Dense(&vec![0.0; self.design.inputs]), 0.0)
     }
 
     /// `Cov(w_j, w_k)`, in the caller's units: `¼Var(w_j + w_k) − ¼Var(w_j − w_k)`.

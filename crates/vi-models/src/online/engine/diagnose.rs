@@ -1,7 +1,7 @@
 //! How near the Gaussian posterior is to the true one.
 
 use rand::Rng;
-use vi_core::{GlmPosterior, PerRow};
+use vi_core::{Belief, GlmPosterior, PerRow};
 
 use super::Engine;
 use super::family::Family;
@@ -9,6 +9,7 @@ use super::scalar::{ScalarFamily, row_likelihoods};
 use crate::ModelError;
 use crate::metrics::{Psis, gaussian_psis};
 use crate::online::belief::AnyBelief;
+use crate::online::info::Diagnosis;
 
 impl<F: ScalarFamily> Engine<F> {
     /// PSIS of the member with the largest share of the answers.
@@ -24,5 +25,16 @@ impl<F: ScalarFamily> Engine<F> {
         };
         let truth = GlmPosterior::new(&prior, x.as_ref(), &y, PerRow(&likelihoods))?;
         gaussian_psis(&truth, q, draws, rng)
+    }
+
+    /// Keeps the diagnosis of [`psis`](Self::psis).
+    pub(in crate::online) fn diagnosed<R: Rng + ?Sized>(
+        &mut self,
+        draws: usize,
+        rng: &mut R,
+    ) -> Result<(), ModelError> {
+        let psis = self.psis(draws, rng)?;
+        self.diagnosis = Some(Diagnosis::of(&psis, self.best().belief.dim()));
+        Ok(())
     }
 }

@@ -18,8 +18,8 @@
 //! tells less of it by the share `Σν_i/(ν_i+s²)` of the weights, as in a linear model.
 
 use serde::{Deserialize, Serialize};
+use vi_core::Error;
 use vi_core::special::HALF_LN_2PI;
-use vi_core::{Error, Projection};
 
 use crate::marginal::log_sum_exp;
 use crate::online::spread::{FIVE, THREE};
@@ -88,15 +88,15 @@ pub(in crate::online) struct Noise {
 }
 
 /// A component of the noise: its share, its scale, and its tail.
-pub(super) type Component = (f64, f64, usize);
+pub(in crate::online) type Component = (f64, f64, usize);
 
 impl Noise {
     /// What is believed before any row.
-    pub(super) fn before() -> Self {
+    pub(in crate::online) fn before() -> Self {
         Self { log_shares: vec![-(K as f64).ln(); K], scales: vec![BEFORE; K] }
     }
 
-    pub(super) fn check(&self) -> Result<(), Error> {
+    pub(in crate::online) fn check(&self) -> Result<(), Error> {
         crate::check::length("degrees of freedom", K, self.log_shares.len())?;
         crate::check::length("scales of the noise", K, self.scales.len())?;
         crate::check::values("log shares of the degrees of freedom", &self.log_shares)?;
@@ -120,7 +120,7 @@ impl Noise {
     }
 
     /// The components that answers average over, the likely ones first, and how many those are; whose shares sum to 1.
-    pub(super) fn components(&self) -> (Vec<Component>, usize) {
+    pub(in crate::online) fn components(&self) -> (Vec<Component>, usize) {
         let counted = |k: &usize| self.log_shares[*k] > f64::ln(NEGLIGIBLE);
         let total: f64 = (0..K).filter(counted).map(|k| self.log_shares[k].exp()).sum();
         let of = |k: usize| {
@@ -135,11 +135,19 @@ impl Noise {
         (components, likely)
     }
 
+    /// The scale and the tail nearest to the expected `1/k`, for whoever needs one of them.
+    pub(in crate::online) fn typical(&self) -> (f64, usize) {
+        let (inverse, _) = self.told();
+        let away = |k: &usize| (DOF[*k].recip() - inverse).abs();
+        let tail = (0..K).min_by(|a, b| away(a).total_cmp(&away(b))).unwrap_or(K - 1);
+        (self.scales[tail].mean.exp(), tail)
+    }
+
     /// Learns a label that is `r` from a predictor of variance `nu`, whose density counts to the power `weight`.
     ///
     /// # Errors
     /// `Overflow` where no degrees of freedom give the label a density within floats.
-    pub(super) fn learn(&mut self, r: f64, nu: f64, weight: f64) -> Result<(), Error> {
+    pub(in crate::online) fn learn(&mut self, r: f64, nu: f64, weight: f64) -> Result<(), Error> {
         let before = self.clone();
         for k in 0..K {
             let own = self.scales[k];
@@ -174,7 +182,7 @@ impl Noise {
 
     /// What rows of `(r_i, ν_i, w_i)` that were fitted together say of the noise, and the log of the whole mass, in nats; the search begins at
     /// `self`.
-    pub(super) fn fitted(&self, rows: &[(f64, f64, f64)]) -> (Self, f64) {
+    pub(in crate::online) fn fitted(&self, rows: &[(f64, f64, f64)]) -> (Self, f64) {
         let mut found = Self::before();
         let squares: Vec<[(f64, f64); 5]> = rows
             .iter()
@@ -224,7 +232,7 @@ impl Noise {
     }
 
     /// `Σ_i w_i·E log p(y_i | t_i)` with the noise averaged over in each row.
-    pub(super) fn expected(&self, rows: &[(f64, f64, f64)]) -> f64 {
+    pub(in crate::online) fn expected(&self, rows: &[(f64, f64, f64)]) -> f64 {
         let (components, likely) = self.components();
         let components = &components[..likely];
         let density = |square: f64| {
@@ -238,7 +246,7 @@ impl Noise {
     }
 
     /// Shares and scales return towards the prior: what rows have told loses the factor `lambda`.
-    pub(super) fn forget(&mut self, lambda: f64) {
+    pub(in crate::online) fn forget(&mut self, lambda: f64) {
         let before = Self::before();
         let faded = |own: f64, before: f64| lambda * own + (1.0 - lambda) * before;
         for k in 0..K {
@@ -250,7 +258,7 @@ impl Noise {
     }
 
     /// The prior times what each shard has gained over it, and the log of that product's mass.
-    pub(super) fn merged(states: &[&Self]) -> (f64, Self) {
+    pub(in crate::online) fn merged(states: &[&Self]) -> (f64, Self) {
         let mut merged = Self::before();
         for k in 0..K {
             let (share, before) = (merged.log_shares[k], BEFORE.natural());
@@ -269,14 +277,9 @@ impl Noise {
     }
 
     /// Draws of neither weights nor predictors need the noise; a person wants to see it: the expected `1/k`, and the expected `log s`.
-    pub(super) fn told(&self) -> (f64, f64) {
+    pub(in crate::online) fn told(&self) -> (f64, f64) {
         let shares = self.log_shares.iter().map(|share| share.exp());
         let inverse = shares.clone().zip(DOF).map(|(share, dof)| share / dof).sum();
         (inverse, shares.zip(&self.scales).map(|(share, scale)| share * scale.mean).sum())
     }
-}
-
-/// The projection that a label is seen at, as the distance of the label and the variance.
-pub(super) fn distance(y: f64, offset: f64, seen: Projection) -> (f64, f64) {
-    (y - offset - seen.mean, seen.variance)
 }

@@ -1,0 +1,154 @@
+//! Numbers whose spread follows the inputs.
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal, StudentT};
+use vi_models::online::{Memory, Observation, OnlineRobust, OnlineSettings, OnlineVarying, Standardise};
+use vi_models::{Interval, ModelError, Student};
+
+const WEIGHTS: [f64; 3] = [1.0, -0.5, 0.25];
+const SPREAD: [f64; 3] = [0.6, 0.0, -0.4];
+
+fn dot(x: &[f64], weights: [f64; 3]) -> f64 {
+    x.iter().zip(weights).map(|(x, w)| x * w).sum()
+}
+
+/// `n` rows of 3 inputs, and labels `2 + wᵀx + ½·exp(γᵀx)·ε`, `ε` Student-t of 5 degrees of freedom.
+fn rows(n: usize, seed: u64, spread: [f64; 3]) -> (Vec<f64>, Vec<f64>) {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let rows: Vec<f64> = (0..3 * n).map(|_| rng.sample(StandardNormal)).collect();
+    let noise = StudentT::new(5.0).unwrap();
+    let label = |x: &[f64]| 2.0 + dot(x, WEIGHTS) + 0.5 * dot(x, spread).exp() * noise.sample(&mut rng);
+    let labels = rows.chunks(3).map(label).collect();
+    (rows, labels)
+}
+
+fn learned(rows: &[f64], labels: &[f64]) -> OnlineVarying {
+    let mut model = OnlineVarying::new(3).unwrap();
+    model.update_batch(rows, labels).unwrap();
+    model
+}
+
+fn text(model: &OnlineVarying) -> String {
+    serde_json::to_string(model).unwrap()
+}
+
+/// The log density that the labels' own distribution loses to the model's, in nats a row, and its standard error.
+fn regret(rows: &[f64], labels: &[f64], spread: [f64; 3], predicted: impl Fn(&[f64], f64) -> f64) -> (f64, f64) {
+    let lost = rows.chunks(3).zip(labels).map(|(x, y)| {
+        let own = Student::new(2.0 + dot(x, WEIGHTS), 0.5 * dot(x, spread).exp(), 5.0).unwrap();
+        own.log_density(*y) - predicted(x, *y)
+    });
+    let lost: Vec<f64> = lost.collect();
+    let n = lost.len() as f64;
+    let mean = lost.iter().sum::<f64>() / n;
+    let variance = lost.iter().map(|own| (own - mean).powi(2)).sum::<f64>() / n;
+    (mean, (variance / n).sqrt())
+}
+
+#[test]
+fn a_spread_that_follows_the_inputs_is_found() {
+    let ((x, y), (at, seen)) = (rows(1500, 1, SPREAD), rows(2000, 2, SPREAD));
+    let model = learned(&x, &y);
+    let found = model.spread_coefficients().unwrap();
+    for (own, truth) in found[1..].iter().zip(SPREAD) {
+        // Of three intervals one misses by chance in four runs; four deviations none in 5,000.
+        let away = (own.belief.mean() - truth) / own.belief.standard_deviation();
+        assert!(away.abs() < 4.0 && own.belief.standard_deviation() < 0.06, "{} {away}", own.name);
+    }
+    for (own, truth) in model.coefficients().unwrap()[1..].iter().zip(WEIGHTS) {
+        assert!((own.belief.mean() - truth).abs() < 4.0 * own.belief.standard_deviation(), "{}", own.name);
+    }
+    let mut constant = OnlineRobust::new(3).unwrap();
+    constant.update_batch(&x, &y).unwrap();
+    let (own, error) = regret(&at, &seen, SPREAD, |x, y| model.predict(x).unwrap().log_density(y));
+    let (other, _) = regret(&at, &seen, SPREAD, |x, y| constant.predict(x).unwrap().log_density(y));
+    // Eight parameters of 1500 rows lose 8/(2·1500) nats in the mean.
+    assert!(own < 8.0 / 3000.0 + 4.0 * error, "{own} ± {error}");
+    assert!(other > 10.0 * own.max(0.01), "{other}");
+    assert!(model.evidence() > constant.evidence() + 0.1 * 1500.0);
+    let held = at.chunks(3).zip(&seen).take(1000).filter(|(x, y)| {
+        let Interval { lower, upper } = model.predict(*x).unwrap().interval(0.9).unwrap();
+        (lower..=upper).contains(*y)
+    });
+    let share = held.count() as f64 / 1000.0;
+    // Four standard errors of a frequency of 0.9.
+    assert!((share - 0.9).abs() < 4.0 * (0.09_f64 / 1000.0).sqrt(), "{share}");
+}
+
+#[test]
+fn a_constant_spread_costs_next_to_nothing() {
+    let none = [0.0; 3];
+    let ((x, y), (at, seen)) = (rows(600, 3, none), rows(1000, 4, none));
+    let (model, mut constant) = (learned(&x, &y), OnlineRobust::new(3).unwrap());
+    constant.update_batch(&x, &y).unwrap();
+    let of = |density: &dyn Fn(&[f64], f64) -> f64| regret(&at, &seen, none, |x, y| density(x, y)).0;
+    let own = of(&|x, y| model.predict(x).unwrap().log_density(y));
+    let other = of(&|x, y| constant.predict(x).unwrap().log_density(y));
+    // Three more parameters of 600 rows: half the 0.999 quantile of a chi-squared of three degrees of freedom, a row.
+    assert!(own - other < 0.5 * 16.3 / 600.0, "{own} {other}");
+}
+
+#[test]
+fn rows_at_once_in_parts_and_stored_are_the_same_model() {
+    let (x, y) = rows(300, 5, SPREAD);
+    let whole = learned(&x, &y);
+    let mut parts = OnlineVarying::new(3).unwrap();
+    for (i, (row, label)) in x.chunks(3).zip(&y).enumerate() {
+        if i == 137 {
+            parts = serde_json::from_str(&text(&parts)).unwrap();
+        }
+        let before = parts.predict(row).unwrap();
+        assert_eq!(parts.predict_and_update(row, *label).unwrap().unwrap(), before);
+    }
+    assert_eq!(text(&parts), text(&whole));
+    let damaged = text(&whole).replacen("\"observations\":300", "\"observations\":301", 1);
+    assert!(serde_json::from_str::<OnlineVarying>(&damaged).is_err());
+}
+
+#[test]
+fn a_bad_row_leaves_both_predictors_as_they_were() {
+    let (x, y) = rows(150, 6, SPREAD);
+    let mut model = learned(&x, &y);
+    let before = text(&model);
+    assert!(model.update(&[1.0, f64::NAN, 0.0], 1.0).is_err() && model.update(&[1.0; 3], f64::INFINITY).is_err());
+    let mut spoiled = y.clone();
+    spoiled[70] = f64::NAN;
+    let error = model.update_batch(&x, &spoiled).unwrap_err();
+    assert!(error.to_string().contains("70"), "{error}");
+    assert_eq!(text(&model), before);
+    assert!(model.update(&[1.0; 3], Observation::new(1.0).trials(2.0)).is_err());
+}
+
+#[test]
+fn shards_are_merged_and_memories_fade() {
+    let (x, y) = rows(1200, 7, SPREAD);
+    let fixed = Standardise::Fixed { centres: vec![0.0; 3], scales: vec![1.0; 3] };
+    let new = |memory| {
+        let settings = OnlineSettings { standardise: fixed.clone(), memory, ..OnlineSettings::default() };
+        OnlineVarying::with_settings(3, settings, (2.0, 1.0)).unwrap()
+    };
+    let shard = |part: std::ops::Range<usize>| {
+        let mut model = new(Memory::Everything);
+        model.update_batch(&x[3 * part.start..3 * part.end], &y[part]).unwrap();
+        model
+    };
+    let (mut merged, whole) = (shard(0..600), shard(0..1200));
+    merged.merge(&[&shard(600..1200)]).unwrap();
+    for (own, other) in merged.spread_coefficients().unwrap().iter().zip(whole.spread_coefficients().unwrap()).skip(1) {
+        // Sites of the second half were taken from the prior; half a deviation is a quarter of a variance in two hundred.
+        let away = (own.belief.mean() - other.belief.mean()) / other.belief.standard_deviation();
+        assert!(away.abs() < 0.5, "{} {away}", own.name);
+    }
+    assert!(matches!(merged.merge(&[&OnlineVarying::new(3).unwrap()]), Err(ModelError::Unlike { .. })));
+    let mut fading = new(Memory::Fading(0.99));
+    fading.update_batch(&x, &y).unwrap();
+    let reversed: Vec<f64> = y
+        .iter()
+        .zip(x.chunks(3))
+        .map(|(y, x)| 2.0 + dot(x, WEIGHTS) + (y - 2.0 - dot(x, WEIGHTS)) * dot(x, SPREAD).mul_add(-2.0, 0.0).exp())
+        .collect();
+    fading.update_batch(&x[..1800], &reversed[..600]).unwrap();
+    // The spread now falls where it rose.
+    assert!(fading.spread_coefficients().unwrap()[1].belief.mean() < -0.2);
+}
