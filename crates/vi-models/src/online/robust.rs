@@ -221,7 +221,9 @@ impl ScalarFamily for Robust {
     /// `size` is a factor of the noise.
     fn likelihood(&self, state: &Noise, size: f64) -> Result<Tails, Error> {
         let (mut components, likely) = state.components();
-        components.iter_mut().for_each(|(_, scale, _)| *scale *= size);
+        for (_, scale, _) in &mut components {
+            *scale *= size;
+        }
         Ok(Tails { components, likely })
     }
 

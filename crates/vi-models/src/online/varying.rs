@@ -52,7 +52,8 @@ const KNOWN: f64 = 0.01;
 #[derive(Debug, Clone)]
 pub struct OnlineVarying {
     engine: Engine<Robust>,
-    spread: Engine<LogScale>,
+    /// Boxed, so that a `Model` is no larger for it.
+    spread: Box<Engine<LogScale>>,
 }
 
 impl OnlineVarying {
@@ -90,7 +91,7 @@ impl OnlineVarying {
             keep_sample: false,
             ..settings.clone()
         };
-        let spread = Engine::new(inputs, LogScale { unit: family.unit.1 }, of_spread)?;
+        let spread = Box::new(Engine::new(inputs, LogScale { unit: family.unit.1 }, of_spread)?);
         Ok(Self { engine: Engine::new(inputs, family, settings)?, spread })
     }
 
@@ -266,7 +267,7 @@ impl OnlineVarying {
     /// As there. On an error the model is unchanged.
     pub fn merge(&mut self, others: &[&Self]) -> Result<(), ModelError> {
         let mut spread = self.spread.clone();
-        spread.merge(&others.iter().map(|other| &other.spread).collect::<Vec<_>>())?;
+        spread.merge(&others.iter().map(|other| other.spread.as_ref()).collect::<Vec<_>>())?;
         self.engine.merge(&others.iter().map(|other| &other.engine).collect::<Vec<_>>())?;
         self.spread = spread;
         Ok(())
@@ -363,7 +364,7 @@ impl<'de> Deserialize<'de> for OnlineVarying {
         let Wire { label, spread } = Wire::deserialize(deserializer)?;
         let read = |error: ModelError| serde::de::Error::custom(error);
         let engine = Engine::from_wire(label).map_err(read)?;
-        let spread = Engine::from_wire(spread).map_err(read)?;
+        let spread: Box<Engine<LogScale>> = Box::new(Engine::from_wire(spread).map_err(read)?);
         if engine.design.inputs != spread.design.inputs {
             return Err(read(ModelError::Document { what: "number of inputs of the spread" }));
         }
