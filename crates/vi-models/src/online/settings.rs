@@ -48,7 +48,7 @@ pub enum Start {
     /// that of classes that hardly overlap does, their number doubles, and doubles again, up to 200 for each weight and 350,000
     /// numbers, for up to 128 weights. This holds for full covariances of up to 512 weights that forget nothing; other models do as
     /// [`OnePass`](Self::OnePass). Cost: some 20 passes over the first rows for each prior scale, once, and as many for each doubling;
-    /// above 128 weights, three, and above 256 four.
+    /// above 128 weights, three.
     #[default]
     Fitted,
     /// Every row is learned only once, when it comes.
