@@ -209,7 +209,8 @@ impl Marginal {
     }
 
     /// True for the exponential of another number, which is positive.
-    pub(crate) fn is_exponential(&self) -> bool {
+    #[must_use]
+    pub fn is_exponential(&self) -> bool {
         self.exponential
     }
 

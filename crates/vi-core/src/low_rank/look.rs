@@ -191,7 +191,13 @@ impl LowRankGaussian {
 pub(super) fn sparse_product((indices, values): (&[usize], &[f64]), row: (&[usize], &[f64]), psi: &[f64]) -> f64 {
     let mut other = indices.iter().zip(values).peekable();
     let mut sum = 0.0;
+    // A row of few entries, as of one weight, is looked up: to walk there for every weight would cost the square of their number.
+    let few = row.0.len().saturating_mul(32) < indices.len();
     for (&i, x) in row.0.iter().zip(row.1) {
+        if few {
+            sum += indices.binary_search(&i).map_or(0.0, |at| values[at] * (x / psi[i]));
+            continue;
+        }
         while other.next_if(|(index, _)| **index < i).is_some() {}
         if let Some((_, value)) = other.next_if(|(index, _)| **index == i) {
             sum += value * (x / psi[i]);

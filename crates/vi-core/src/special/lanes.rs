@@ -17,7 +17,7 @@ use pulp::{Arch, Simd, WithSimd};
 
 /// `Σ_j coefficients[j]·zʲ` in every lane, as four polynomials in `z⁴`: a quarter of the latency of Horner's rule.
 #[inline(always)]
-fn polynomial<S: Simd, const K: usize>(simd: S, coefficients: &[f64; K], z: S::f64s) -> S::f64s {
+pub(super) fn polynomial<S: Simd, const K: usize>(simd: S, coefficients: &[f64; K], z: S::f64s) -> S::f64s {
     let z2 = simd.mul_f64s(z, z);
     let z4 = simd.mul_f64s(z2, z2);
     let mut sums = [simd.splat_f64s(0.0); 4];

@@ -46,7 +46,7 @@ pub enum Start {
     /// those rows together. They are at least 50: twenty for each weight up to 58 weights, fewer for more weights so that the work
     /// is bounded (400 rows for 100 weights), and two for each from 126 on. Where the posterior then still depends on the prior scale, as
     /// that of classes that hardly overlap does, their number doubles, and doubles again, up to 200 for each weight and 350,000
-    /// numbers, for up to 128 weights. This holds for full covariances of up to 256 weights that forget nothing; other models do as
+    /// numbers, for up to 128 weights. This holds for full covariances of up to 512 weights that forget nothing; other models do as
     /// [`OnePass`](Self::OnePass). Cost: some 20 passes over the first rows for each prior scale, once, and as many for each doubling;
     /// above 128 weights, three.
     #[default]

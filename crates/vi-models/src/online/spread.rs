@@ -193,7 +193,9 @@ impl ScalarFamily for LearnedSpread {
             let ratio = log_sum_exp(predictors.iter().map(|(log, t)| log + other.log_density(y, *t)));
             masses.push((weight.ln() + ratio, u));
         }
-        let (learned, gained) = SizeBelief::of(&masses);
+        let (SizeBelief { mean, variance }, gained) = SizeBelief::of(&masses);
+        // A far outlier leaves one of the nodes, which lie 1.4 deviations apart and tell no deviation below a quarter of the one before.
+        let learned = SizeBelief { mean, variance: variance.max(state.variance / 16.0) };
         self.check_state(&learned)?;
         *state = learned;
         Ok(gained)

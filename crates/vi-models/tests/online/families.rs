@@ -3,7 +3,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use vi_models::ModelError;
-use vi_models::online::family::{Counts, Probit, SpreadCounts, Trials};
+use vi_models::online::family::{Counts, LearnedSpread, Probit, SpreadCounts, Trials};
 use vi_models::online::{Advice, BeliefKind, Observation, OnlineGlm, OnlineSettings, OnlineSoftmax, PriorScale};
 use vi_models::softmax::SoftmaxRefineSettings;
 
@@ -98,4 +98,17 @@ fn a_softmax_model_keeps_the_promises_of_the_others() {
     let diagonal = OnlineSettings { belief: BeliefKind::Diagonal, ..settings };
     assert!(matches!(OnlineSoftmax::with_settings(3, 3, diagonal), Err(ModelError::Unsupported { .. })));
     assert!(OnlineSoftmax::new(3, 1).is_err());
+}
+
+/// The likelihood of the size at such a count is so sharp that one node of the rule has all mass.
+#[test]
+fn one_outlier_does_not_end_a_fit_of_counts_whose_spread_is_learned() {
+    for outlier in [5e3, 1e5, 1e7] {
+        let mut model = OnlineGlm::new(1, LearnedSpread).unwrap();
+        for t in 0..600_u32 {
+            let (x, y) = (f64::from(t % 7) - 3.0, f64::from(t * t % 8));
+            model.update(&[x], if t == 390 { outlier } else { y }).unwrap();
+        }
+        assert!(model.evidence().is_finite() && model.log_size().standard_deviation() > 0.0, "{outlier}");
+    }
 }

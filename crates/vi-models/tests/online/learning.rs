@@ -316,3 +316,40 @@ fn the_scale_that_wide_weights_of_classes_tell_is_found() {
     assert!((ours - mean).abs() < 0.2 * deviation, "{ours} for {mean} ± {deviation}");
     assert!((spread / deviation - 1.0).abs() < 0.2, "{spread} for {deviation}");
 }
+
+/// Rows of independent inputs whose weights are of scale `s`, and classes.
+fn of_classes(d: usize, n: usize, s: f64) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
+    let mut rng = ChaCha8Rng::seed_from_u64(31);
+    let truth: Vec<f64> = (0..d).map(|_| s * rng.sample::<f64, _>(StandardNormal)).collect();
+    let rows: Vec<f64> = (0..n * d).map(|_| rng.sample(StandardNormal)).collect();
+    let label = |row: &[f64]| {
+        let logit: f64 = row.iter().zip(&truth).map(|(x, w)| x * w).sum();
+        f64::from(u8::from(rng.random::<f64>() < (1.0 + (-logit).exp()).recip()))
+    };
+    let labels = rows.chunks(d).map(label).collect();
+    (truth, rows, labels)
+}
+
+#[test]
+fn the_first_rows_of_some_hundred_weights_are_fitted_and_beyond_the_advice_says_that_intervals_are_narrow() {
+    let (truth, rows, labels) = of_classes(260, 560, 0.1);
+    let mut model = OnlineLogistic::new(260).unwrap();
+    model.update_batch(&rows, &labels).unwrap();
+    let held = (0..260).filter(|&j| model.weight(j).unwrap().interval(0.9).unwrap().contains(truth[j])).count() as f64;
+    // Six standard errors of 260 independent intervals, since these share one posterior. One pass holds some 71 %.
+    assert!(held / 260.0 > 0.9 - 6.0 * (0.9_f64 * 0.1 / 260.0).sqrt(), "{held} of 260");
+    assert_eq!(model.info().advice, Advice::KeepRows);
+    let (_, rows, labels) = of_classes(513, 60, 0.1);
+    let mut model = OnlineLogistic::new(513).unwrap();
+    assert_eq!(model.info().advice, Advice::KeepRows);
+    model.update_batch(&rows, &labels).unwrap();
+    assert_eq!(model.info().advice, Advice::NotFitted);
+    // With many rows a weight, from one pass too, there is nothing to say.
+    let settings = OnlineSettings { start: Start::OnePass, ..OnlineSettings::default() };
+    let mut model = OnlineLogistic::with_settings(1, settings).unwrap();
+    let (_, rows, labels) = of_classes(1, 60, 0.1);
+    model.update_batch(&rows[..30], &labels[..30]).unwrap();
+    assert_eq!(model.info().advice, Advice::NotFitted);
+    model.update_batch(&rows[30..], &labels[30..]).unwrap();
+    assert_eq!(model.info().advice, Advice::KeepRows);
+}

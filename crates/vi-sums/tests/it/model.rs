@@ -119,6 +119,35 @@ fn records_of_every_family_are_models_that_learn_on_and_go_back() {
     }
 }
 
+/// Models merge as their records do: the evidence is that of all rows, not the product of the parts'.
+#[test]
+fn merged_models_have_the_evidence_of_merged_records() {
+    let (x, y) = columns(120, 2, 64);
+    let classes: Vec<f64> = y.iter().map(|y| f64::from(u8::from(*y > 0.7))).collect();
+    let linear_part = |rows: std::ops::Range<usize>| {
+        let prior = LinearPrior { scale: 3.0, intercept: 50.0, shape: 2.0, rate: 0.5 };
+        let mut own = LinearPosterior::new(2, prior).unwrap();
+        rows.for_each(|t| own.sums_mut().update(&row(&x, t), y[t]).unwrap());
+        Posterior::from(own)
+    };
+    let logistic_part = |rows: std::ops::Range<usize>| {
+        let mut fold = OnePass::new(Family::Logistic, GlmPrior { scale: 2.0, intercept: 4.0 }, 2).unwrap();
+        rows.for_each(|t| fold.update(&row(&x, t), classes[t]).unwrap());
+        Posterior::from(fold.posterior().unwrap())
+    };
+    for part in [&linear_part as &dyn Fn(_) -> Posterior, &logistic_part] {
+        let (mut first, second) = (part(0..70), part(70..120));
+        let [mut model, other] = [&first, &second].map(|own| own.to_model(Vec::new()).unwrap());
+        let sum = model.evidence() + other.evidence();
+        model.merge(&[&other]).unwrap();
+        first.merge(&second).unwrap();
+        let expected = first.log_evidence().unwrap();
+        // Determinants and quadratic forms of three weights, each to some digits of the records.
+        assert!((model.evidence() - expected).abs() < 1e-9 * expected.abs(), "{} {expected}", model.evidence());
+        assert!((sum - expected).abs() > 1.0, "{sum} {expected}");
+    }
+}
+
 #[test]
 fn what_holds_another_belief_is_refused_by_name() {
     let of_kind = |kind: Kind, change: fn(&mut OnlineSettings)| {

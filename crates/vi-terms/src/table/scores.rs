@@ -25,6 +25,9 @@ pub struct Scores {
     /// Rows whose expectation, or the square of its error, is beyond the range of floats: only their log loss counts.
     #[serde(default)]
     unexpected: u64,
+    /// Of labels that are learned by their logarithm: the rows whose median counts, and the sum of its squared errors.
+    #[serde(default, skip_serializing_if = "is_without_medians")]
+    medians: (u64, f64),
     /// How many intervals of each of [`LEVELS`] held what they promised.
     held: [u64; 3],
     /// How often the most probable class was right.
@@ -91,6 +94,10 @@ pub struct Summary {
     /// The root of the mean squared error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rmse: Option<f64>,
+    /// That of the predicted medians, of labels that are learned by their logarithm: the mean of the exponential of what is hardly known yet is beyond all labels,
+    /// so that a few first rows can make up all of `rmse`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rmse_of_medians: Option<f64>,
     /// That of the mean so far.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plain_rmse: Option<f64>,
@@ -123,6 +130,18 @@ fn point(predicted: &Prediction) -> Option<f64> {
         _ => predicted.mean(),
     };
     point.filter(|point| point.is_finite())
+}
+
+/// The median of a label that is learned by its logarithm.
+fn median(predicted: &Prediction) -> Option<f64> {
+    match predicted {
+        Prediction::Number(predicted) if predicted.label.is_exponential() => predicted.label.quantile(0.5).ok(),
+        _ => None,
+    }
+}
+
+fn is_without_medians((rows, _): &(u64, f64)) -> bool {
+    *rows == 0
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde asks")]
@@ -179,6 +198,10 @@ impl Scores {
         self.rows += 1;
         let plain = self.plain_log_loss;
         if classes == 0 {
+            let squares = |median: f64| self.medians.1 + (label - median).powi(2);
+            if let Some(squares) = predicted.and_then(median).map(squares).filter(|sum| sum.is_finite()) {
+                self.medians = (self.medians.0 + 1, squares);
+            }
             self.add_number(predicted.and_then(point).zip(below), label);
         } else {
             self.add_class(predicted, label, classes);
@@ -272,6 +295,7 @@ impl Scores {
         self.unexpected += other.unexpected;
         self.log_loss += other.log_loss;
         self.squared_error += other.squared_error;
+        self.medians = (self.medians.0 + other.medians.0, self.medians.1 + other.medians.1);
         self.right += other.right;
         self.plain_log_loss += other.plain_log_loss;
         self.plain_squared_error += other.plain_squared_error;
@@ -300,6 +324,7 @@ impl Scores {
             log_loss: self.log_loss / n,
             plain_log_loss: (!of_numbers).then_some(self.plain_log_loss / n),
             rmse: of_numbers.then(|| (self.squared_error / expected).sqrt()),
+            rmse_of_medians: Some(self.medians).filter(|own| own.0 > 0).map(|(rows, sum)| (sum / rows as f64).sqrt()),
             plain_rmse: of_numbers.then(|| (self.plain_squared_error / expected).sqrt()),
             accuracy: (!of_numbers).then_some(self.right as f64 / n),
             coverage: if of_numbers {

@@ -248,7 +248,10 @@ pub fn scores(summary: &Summary) -> String {
         add(&mut text, &format!("  {name:<32} {value:>10}{beside}\n"));
     };
     line("log loss, nats a row", number(summary.log_loss), summary.plain_log_loss.map(number));
-    if let Some(rmse) = summary.rmse {
+    if let Some(rmse) = summary.rmse_of_medians {
+        line("root mean squared error, medians", number(rmse), summary.plain_rmse.map(number));
+        line("root mean squared error, means", number(summary.rmse.unwrap_or(f64::NAN)), None);
+    } else if let Some(rmse) = summary.rmse {
         line("root mean squared error", number(rmse), summary.plain_rmse.map(number));
     }
     if let Some(accuracy) = summary.accuracy {
@@ -387,7 +390,9 @@ pub fn body(document: &Document, top: usize) -> Result<String, TermsError> {
         text += &wrapped("order         ", &order.to_string().split(", ").map(str::to_owned).collect::<Vec<_>>());
     }
     let advice = match &document.refined {
-        Some(refined) if refined.converged && refined.rows == document.scores.rows => "refined".to_owned(),
+        Some(refined) if refined.rows == document.scores.rows => {
+            if refined.converged { "refined" } else { "refined, not to the end" }.to_owned()
+        }
         _ => info.advice.to_string(),
     };
     text += &wrapped("health        ", &[format!("{:.1} digits left", info.health.digits), advice]);

@@ -77,6 +77,32 @@ fn a_class_that_comes_after_the_first_rows_is_learned_in_a_second_pass() {
     assert_eq!(document.target.describe(), "y, one of 3 classes");
 }
 
+/// The mean of the exponential of what is hardly known is beyond all labels, so that first rows make up the error of means.
+#[test]
+fn the_error_of_medians_stands_beside_that_of_means_of_labels_that_are_learned_by_their_logarithm() {
+    let columns = Columns::new(["x", "y"].map(str::to_owned), None);
+    let of = |k: u32| {
+        let x = f64::from(k * 7 % 23);
+        [x.to_string(), (0.4 * x + f64::from(k * k % 11) / 5.0).exp().to_string()].into_iter().collect::<Record>()
+    };
+    let options = Options { target: Some("y".to_owned()), family: Family::LogNormal, ..Options::default() };
+    let table = || Ok(Rows::new(&columns, (0..300).map(of)));
+    let document = fit(&options, &Input::in_memory("skewed", false), false, table).unwrap();
+    let summary = document.scores.summary();
+    let (medians, means) = (summary.rmse_of_medians.unwrap(), summary.rmse.unwrap());
+    assert!(medians < 0.8 * summary.plain_rmse.unwrap() && means > 2.0 * medians, "{summary:?}");
+    let text = super::summary::scores(&summary);
+    assert!(
+        text.contains("root mean squared error, medians") && text.contains("root mean squared error, means"),
+        "{text}"
+    );
+    let mut both = document.scores.clone();
+    both.merge(&document.scores);
+    assert_eq!(both.summary().rmse_of_medians, Some(medians));
+    let plain = fitted("rent", &flats(60)).unwrap().scores.summary();
+    assert_eq!(plain.rmse_of_medians, None);
+}
+
 #[test]
 fn errors_name_the_column_the_row_and_the_value() {
     let mut rows = flats(120);

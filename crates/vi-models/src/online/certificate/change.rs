@@ -82,7 +82,7 @@ impl Towards {
 /// model has followed the change. Meanwhile ranks are taken among the scores before, and another change is not told apart. The first 300 labels are left out and the
 /// next 200 only ranked, since a model that learns fast has scores that cannot be swapped.
 ///
-/// Source: e-detectors (Shin, Ramdas and Rinaldo 2022), on conformal ranks (Vovk 2021). Cost: some 0.3 µs a label, two thirds of it a quantile of the normal distribution.
+/// Source: e-detectors (Shin, Ramdas and Rinaldo 2022), on conformal ranks (Vovk 2021). Cost: some 0.1 µs a label.
 ///
 /// ```
 /// use vi_models::online::{Certificate, OnlineLinear, Prediction, Towards};

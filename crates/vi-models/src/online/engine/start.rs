@@ -49,11 +49,14 @@ const FEWEST_TO_MOVE: usize = 20;
 const MOST_ROUNDS: usize = 4;
 
 /// The number of weights above which a fit costs more than it gains: its passes take `n·d² + d³`.
-const WIDEST: usize = 256;
+const WIDEST: usize = 512;
 
 /// The number of weights above which fits are few, and classes have a belief each: fits wait for the scales of the columns, and
 /// then for four times as many rows.
 pub(in crate::online) const WIDE: usize = 128;
+
+/// The rows for each weight up to which one pass from the prior leaves intervals too narrow: with 300 weights, 90 % intervals hold 71 % at two rows a weight and 86 % at ten.
+const FEW_FOR_ONE_PASS: u64 = 20;
 
 /// By how much the prior of models with several memories is wider than the one that their first rows suggest.
 const WIDER: f64 = 4.0;
@@ -263,6 +266,14 @@ impl<F: Family> Engine<F> {
     /// Whether the first rows are fitted together.
     fn fits(&self) -> bool {
         fitted_rows(&self.settings, &self.family, self.design.columns()).is_some()
+    }
+
+    /// Whether intervals are those of one pass from the prior over few rows.
+    pub(in crate::online) fn is_narrow(&self) -> bool {
+        let weights = self.family.weights(self.design.columns()).unwrap_or(usize::MAX) as u64;
+        let remembers = self.settings.memory == Memory::Everything && !self.family.rescales_exactly();
+        let few = self.observations < weights.saturating_mul(FEW_FOR_ONE_PASS);
+        remembers && few && !self.fits() && self.refined < self.observations
     }
 
     /// Whether the first `n` rows are fitted together, and not learned one by one.
