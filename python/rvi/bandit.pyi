@@ -32,7 +32,8 @@ class Value:
     error: float
     interval: tuple[float, float]
     effective: float
-    anytime: Array | None
+    # An array, or None without the range of the rewards.
+    anytime: Any
 
 def value(
     arms: ArrayLike, rewards: ArrayLike, probabilities: ArrayLike, policy: ArrayLike, *, predicted: ArrayLike | None = ...,

@@ -248,6 +248,8 @@ class Posterior:
         chains : int, default=4
             Number of chains.
         """
+        if int(n) < 1 or int(chains) < 1:
+            raise ValueError(f"n = {n} and chains = {chains} must be at least 1")
         return inference_data({"posterior": {"x": self.sample(int(n) * int(chains), random_state)}}, int(chains))
 
     def __repr__(self):

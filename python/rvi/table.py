@@ -20,6 +20,7 @@ import os
 import sys
 import tempfile
 import warnings
+from html import escape
 from pathlib import Path
 
 import numpy as np
@@ -93,8 +94,11 @@ def fit(
     TypeError
         For an object that is no table with named columns.
     """
+    for name, value, most in (("levels", levels, 65_535), ("sniff", sniff, 2**32 - 1), ("refine", refine, 1000)):
+        if value is not None and not 1 <= value <= most:
+            raise ValueError(f"{name} = {value} must be between {1 if name == 'refine' else 2} and {most:,}")
     model = Table.fit(
-        _exported(table), target, shape=shape, family=family, formula=formula, ignore=_names(ignore), text=_names(text), number=_names(number),
+        _exported(table), target, shape=shape, family=family.replace("_", "-"), formula=formula, ignore=_names(ignore), text=_names(text), number=_names(number),
         classes=_names(classes), levels=levels, sniff=sniff, forget=str(forget), prior=np.atleast_1d(prior).astype(float).tolist(),
         keep_order=keep_order, skip_bad=skip_bad, features=features, ard=ard, belief=belief, refine=refine, mergeable=mergeable, unscaled=unscaled,
         no_sample=no_sample,
@@ -441,6 +445,9 @@ class Model:
             curve.update(at=np.array(curve["at"]), mean=np.array(curve["mean"]), bands=np.array(curve["bands"]))
         return curves
 
+    def _repr_html_(self):
+        return f"<pre>{escape(self.summary())}</pre>"
+
     def __repr__(self):
         card = self.info()
         kind = card["target"]["kind"]
@@ -458,6 +465,8 @@ def _exported(table):
     """A table that exports its columns by Arrow's C stream."""
     pandas = sys.modules.get("pandas")
     frame = pandas is not None and isinstance(table, pandas.DataFrame)
+    if pandas is not None and isinstance(table, pandas.Series):
+        raise TypeError("a table with named columns is needed, not one column: series.to_frame() makes a table of it")
     if not frame and not isinstance(table, dict):
         return table
     try:

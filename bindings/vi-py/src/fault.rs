@@ -32,13 +32,18 @@ macro_rules! values {
     ($($error:ty),*) => {$(
         impl From<$error> for Fault {
             fn from(error: $error) -> Self {
-                Self::Value(error.to_string())
+                Self::Value(of_rows(&error.to_string()))
             }
         }
     )*};
 }
 
 values!(ModelError, vi_core::Error, RevrandError, BoostError, SumsError, serde_json::Error);
+
+/// An observation is a row in Python's words.
+fn of_rows(text: &str) -> String {
+    text.strip_prefix("observation ").map_or_else(|| text.to_owned(), |rest| format!("row {rest}"))
+}
 
 impl From<TermsError> for Fault {
     fn from(error: TermsError) -> Self {

@@ -84,7 +84,10 @@ class Tabular(BaseEstimator):
     def _checked(self, X, y=NO_TARGET, *, reset, **options):
         """`X`, or `X` and `y`, as scikit-learn checks them; the columns of a table matched by name."""
         try:
-            return self._validated(X, y, reset=reset, **options)
+            found = self._validated(X, y, reset=reset, **options)
+            if options.get("y_numeric"):
+                _rows.contiguous(found[1])
+            return found
         except (TypeError, ValueError) as error:
             told = _tables.explained(X, y, error)
             if told is None:
@@ -329,7 +332,12 @@ class OnlineEstimator(Shown, Stored, Tabular):
                 raise TypeError(f"a {type(other).__name__} cannot be merged into a {type(self).__name__}")
             if not np.array_equal(getattr(other, "classes_", []), getattr(self, "classes_", [])):
                 raise ValueError("models of other classes cannot be merged")
-        model.merge([other._learned() for other in others])
+        try:
+            model.merge([other._learned() for other in others])
+        except ValueError as error:
+            if "scales" not in str(error):
+                raise
+            raise ValueError(f"{error}; give all of them the same standardise=(centres, scales), or 'never'") from error
         for other in others:
             self._moments = _together(getattr(self, "_moments", (0, 0.0, 0.0)), getattr(other, "_moments", (0, 0.0, 0.0)))
         return self
@@ -359,6 +367,8 @@ class OnlineEstimator(Shown, Stored, Tabular):
             noise of a number. Several classes, counts with a learned spread and heavy tails have the posterior alone: `ValueError` with rows.
         """
         chains, count = int(chains), int(n_samples) * int(chains)
+        if chains < 1 or count < 1:
+            raise ValueError(f"n_samples = {n_samples} and chains = {chains} must be at least 1")
         seed = _rows.seed(random_state)
         weights, intercepts, noise = self._draws(count, seed)
         groups = {"posterior": {"intercept": intercepts, "coef": weights, **({"sigma": noise} if noise.size else {})}}

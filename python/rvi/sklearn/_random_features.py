@@ -14,6 +14,8 @@ from ._regression import Distributions
 
 #: Rows, and length scales in units of the root of the number of inputs, among which the evidence chooses.
 TRIED_ROWS, TRIED_SCALES = 500, (0.25, 0.5, 1.0, 2.0, 4.0)
+#: The kernels by name.
+KERNELS = ("Rbf", "Laplace", "Cauchy", "Matern32", "Matern52", "LaplaceProduct")
 #: Prior standard deviations of the function, among which the evidence of all rows decides.
 PRIOR_SCALES = (0.5, 2.0, 8.0)
 
@@ -75,6 +77,10 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tabular)
         self._basis = self._features_of(self.length_scale_)
 
     def _features_of(self, length_scale):
+        if self.kernel not in KERNELS:
+            near = [own for own in KERNELS if own.lower() == str(self.kernel).lower().replace("-", "").replace("_", "")]
+            hint = f": did you mean {near[0]!r}?" if near else ""
+            raise ValueError(f"kernel must be one of {', '.join(map(repr, KERNELS))}, not {self.kernel!r}{hint}")
         scales = np.atleast_1d(length_scale).tolist()
         frequencies = int(self.n_frequencies)
         return Fourier(self.kernel, self.n_features_in_, frequencies, scales, bool(self.orthogonal), self._seed)

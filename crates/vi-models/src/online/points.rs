@@ -206,7 +206,7 @@ mod tests {
         let two = |t: f64, rng: &mut ChaCha8Rng| f64::from(rng.random::<f64>() < 1.0 / (1.0 + (-t).exp()));
         let noise = (0.1, 1e-5);
         let models = [
-            (learned(Kind::Number { noise }, Kind::Number { noise }.default_settings(), number), 1e4),
+            (learned(Kind::Number { noise }, Kind::Number { noise }.default_settings(), number), f64::NAN),
             (learned(Kind::Two, OnlineSettings::default(), two), 1.0),
             (learned(Kind::Probit, OnlineSettings::default(), two), 1.0),
             (learned(Kind::Count, OnlineSettings::default(), two), 1.0),
@@ -214,7 +214,9 @@ mod tests {
         let mut rng = ChaCha8Rng::seed_from_u64(7);
         for (model, label) in &models {
             let (row, at) = (row(&mut rng), Observation::new(0.0).offset(0.3));
-            let exact = model.predict(Row::Dense(&row), at).unwrap().log_density(*label).unwrap().exp();
+            let seen = model.predict(Row::Dense(&row), at).unwrap();
+            let label = &seen.mean().filter(|mean| *mean > 100.0).unwrap_or(*label);
+            let exact = seen.log_density(*label).unwrap().exp();
             let given: Vec<f64> = (0..4000)
                 .map(|_| {
                     let draw = model.sample(&mut rng).unwrap().remove(0);
