@@ -177,7 +177,7 @@ def test_hints():
         BayesianLinearRegression().fit(X[:3], ["1", "2", "x"])
     with pytest.raises(ValueError, match="row 1: label -1 is outside"):
         BayesianGLMRegressor("poisson").fit(X[:2], [1.0, -1.0])
-    shards = [BayesianLinearRegression().fit(X, NUMBERS) for _ in range(2)]
+    shards = [BayesianLinearRegression().fit(scale * X, NUMBERS) for scale in (1.0, 2.0)]
     with pytest.raises(ValueError, match="same standardise="):
         shards[0].merge(shards[1])
     with pytest.raises(TypeError, match="not one column"):

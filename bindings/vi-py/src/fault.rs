@@ -40,9 +40,10 @@ macro_rules! values {
 
 values!(ModelError, vi_core::Error, RevrandError, BoostError, SumsError, serde_json::Error);
 
-/// An observation is a row in Python's words.
+/// In Python's words an observation is a row, and a belief an argument.
 fn of_rows(text: &str) -> String {
-    text.strip_prefix("observation ").map_or_else(|| text.to_owned(), |rest| format!("row {rest}"))
+    let text = text.strip_prefix("observation ").map_or_else(|| text.to_owned(), |rest| format!("row {rest}"));
+    text.replace("BeliefKind::Diagonal or LowRank takes", "belief='diagonal' or a rank takes")
 }
 
 impl From<TermsError> for Fault {

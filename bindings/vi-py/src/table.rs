@@ -66,7 +66,7 @@ impl Table {
         levels=100, sniff=2000, forget=NOTHING, prior=Vec::new(), keep_order=false, skip_bad=false, features=None, ard=false, belief=None,
         refine=None, mergeable=false, unscaled=false, no_sample=false
     ))]
-    #[expect(clippy::too_many_arguments, reason = "the options of the command")]
+    #[expect(clippy::too_many_arguments, clippy::fn_params_excessive_bools, reason = "the options of the command")]
     fn fit(
         py: Python<'_>,
         table: &Bound<'_, PyAny>,
@@ -237,7 +237,8 @@ impl Table {
         seed: u64,
     ) -> PyResult<(Bound<'py, PyArrayDyn<f64>>, u64)> {
         let batches = Batches::of(table)?;
-        let (found, n, new) = self.look(py, |state| distribution(state.answering(), &batches, (what, &numbers, seed)))?;
+        let (found, n, new) =
+            self.look(py, |state| distribution(state.answering(), &batches, (what, &numbers, seed)))?;
         let wide = [n, found.len().checked_div(n).unwrap_or(numbers.len())];
         let shape = if ["quantiles", "draws"].contains(&what) { &wide[..] } else { &wide[..1] };
         Ok((array(py, found, shape)?, new))

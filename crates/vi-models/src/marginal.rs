@@ -440,7 +440,8 @@ fn double_exponential(f: impl Fn(f64) -> f64, to: fn(f64) -> f64) -> f64 {
     };
     let up: f64 = (0..=MOST).map_while(term).sum();
     // Towards 0 the steps of positive numbers vanish.
-    let down: f64 = if odd { (1..=MOST).map(|k| -k).map_while(term).sum() } else { (1..=32).filter_map(|k| term(-k)).sum() };
+    let down: f64 =
+        if odd { (1..=MOST).map(|k| -k).map_while(term).sum() } else { (1..=32).filter_map(|k| term(-k)).sum() };
     STEP * (up + down)
 }
 

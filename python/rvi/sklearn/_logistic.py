@@ -2,6 +2,7 @@
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 
 from . import _rows
@@ -331,7 +332,7 @@ class BayesianLogisticRegression(ClassifierMixin, OnlineEstimator):
         return "logit" if len(self.classes_) == 2 else "softmax"
 
     def _labels_of(self, y):
-        return self._encoded(np.asarray(y))
+        return self._encoded(column_or_1d(y))
 
     def _per_class(self, values):
         return values if len(self.classes_) == 2 else np.insert(values, 0, 0.0, axis=0)

@@ -335,9 +335,10 @@ class OnlineEstimator(Shown, Stored, Tabular):
         try:
             model.merge([other._learned() for other in others])
         except ValueError as error:
-            if "scales" not in str(error):
+            if "scales" not in str(error) and "standardisation" not in str(error):
                 raise
-            raise ValueError(f"{error}; give all of them the same standardise=(centres, scales), or 'never'") from error
+            what = str(error).partition(" (merge needs")[0]
+            raise ValueError(f"{what}; give all of them the same standardise=(centres, scales), or 'never'") from error
         for other in others:
             self._moments = _together(getattr(self, "_moments", (0, 0.0, 0.0)), getattr(other, "_moments", (0, 0.0, 0.0)))
         return self

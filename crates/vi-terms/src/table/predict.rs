@@ -91,7 +91,12 @@ impl Document {
     /// [`TermsError::Column`] for a column of the model that is not there.
     pub fn answers(&self, columns: &Columns) -> Result<Answers<'_>, TermsError> {
         let reader = Reader::new(&self.schema, &self.model, columns)?;
-        Ok(Answers { document: self, points: self.model.points(), reader, target: columns.position(&self.target.column) })
+        Ok(Answers {
+            document: self,
+            points: self.model.points(),
+            reader,
+            target: columns.position(&self.target.column),
+        })
     }
 
     /// The column names of [`fields`](Self::fields): `mean`, `sd`, `lower` and `upper`; of two classes `class`, `probability`, `lower` and `upper`; of more
