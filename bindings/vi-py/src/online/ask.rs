@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use vi_core::Row;
+use vi_core::{Row, Rows};
 use vi_models::online::{Model, Observation, Prediction};
 use vi_models::{Marginal, ModelError};
 
@@ -67,9 +67,14 @@ impl Online {
                 return Ok(Vec::new());
             }
             let (mut memory, points) = (Vec::new(), model.points());
-            let rows = given.split(n, self.inputs, &mut memory)?;
-            let at = observed(model, n, (None, None, offset, size));
-            let found = rows.into_iter().zip(at).enumerate().map(|(i, (row, at))| {
+            let rows = match given {
+                // Each row is checked where it is used: one pass over the memory.
+                Rows::Dense(values) if self.inputs > 0 => values.chunks_exact(self.inputs).map(Row::Dense).collect(),
+                given => given.split(n, self.inputs, &mut memory)?,
+            };
+            let of = |values: Option<&[f64]>, i: usize| values.map(|values| values[i]);
+            let found = rows.into_iter().enumerate().map(|(i, row)| {
+                let at = observe(model, 0.0, of(offset, i).unwrap_or(0.0), 1.0, of(size, i));
                 let found = if classes {
                     points.class(row, at).map(|class| class.map(|class| class as f64))
                 } else {

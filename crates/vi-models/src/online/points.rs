@@ -12,7 +12,7 @@ use crate::{Marginal, ModelError};
 
 /// A predictor this near 0, as a share of the sizes of its terms, is left to the full prediction, whose average over the prior scale could lie on
 /// the other side.
-const UNDECIDED: f64 = 1e-3;
+const UNDECIDED: f64 = 1e-4;
 
 /// The weights of a model for predictions that are a single number: `2d` flops a row where a variance takes `2d²`.
 ///
