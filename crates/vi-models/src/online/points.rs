@@ -144,12 +144,12 @@ impl Model {
     /// As [`predict`](Self::predict); [`ModelError::Unsupported`] for kinds whose draws leave something of the label open: several classes, a
     /// learned spread of counts, heavy tails.
     pub fn predict_given(&self, draw: &Draw, row: Row<'_>, at: Observation) -> Result<Prediction, ModelError> {
-        check_offset(at.offset)?;
-        let mean = draw.score(row)? + at.offset;
-        let seen = [(1.0, Projection { mean, variance: 0.0 })];
         fn label<L: CountPrediction>(seen: [(f64, Projection); 1], own: L) -> Result<LabelPredicted<L>, ModelError> {
             LabelPredicted::new(&seen, vec![(1.0, seen[0].1, own)])
         }
+        check_offset(at.offset)?;
+        let mean = draw.score(row)? + at.offset;
+        let seen = [(1.0, Projection { mean, variance: 0.0 })];
         Ok(match (self, draw.noise) {
             (Self::Number(model), Some(noise)) => {
                 at.size(Size::None)?;
