@@ -114,6 +114,10 @@ def methods(item):
             yield name, list(inspect.signature(getattr(item, name)).parameters.values())
 
 
+#: Methods that take their time, or take their arguments the way of `predict_quantiles` and `log_density`.
+BRIEFLY = ("to_arviz", "summary", "predict_interval", "cdf", "crps", "sample_y")
+
+
 def frozen(model):
     return pickle.dumps(model) if not isinstance(model, boost.Posterior) else b""
 
@@ -141,8 +145,7 @@ def provoked(model, rounds=1):
         if name in ("learn_many", "predict_many", "predict_proba_many"):
             good["X"] = FRAME
         for own in names:
-            # ArviZ takes its time.
-            for value in HOSTILE[:: 8 if name == "to_arviz" else 1]:
+            for value in HOSTILE[:: 8 if name in BRIEFLY else 1]:
                 other = copy.deepcopy(model)
                 before = frozen(other)
                 if called(getattr(other, name), {**good, own: value}):
