@@ -122,7 +122,7 @@ impl Table {
             mergeable,
             unscaled,
             no_sample,
-            inputs: None,
+            ..Options::default()
         };
         let batches = Batches::of(table)?;
         let document = freely(py, || {
