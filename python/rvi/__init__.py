@@ -5,6 +5,7 @@
 `rvi.sklearn`          estimators for scikit-learn: linear, logistic, GLMs, ARD, random features
 `rvi.grouped`          mixed models: effects that differ from group to group
 `rvi.river`            classifiers and regressors for river
+`rvi.skpro`            the estimators with skpro's interface of probabilistic regressors
 `rvi.bandit`           Thompson sampling and upper confidence bounds
 `rvi.experiment`       A/B tests that may be looked at after every row
 `rvi.boost`            the posterior of any log-density as a mixture of Gaussians

@@ -61,9 +61,8 @@ def standardise(choice, centre):
     if isinstance(choice, tuple) and len(choice) == 2:
         centres, scales = choice
         return {"Fixed": {"centres": [float(c) for c in centres], "scales": [float(s) for s in scales]}}
-    raise ValueError(
-        f"standardise must be a number of first rows, 'never' or a pair (centres, scales), not {choice!r}"
-    )
+    hint = {True: ": leave it out for the default, 50", False: ": did you mean 'never'?"}.get(choice if isinstance(choice, bool) else None, "")
+    raise ValueError(f"standardise must be a number of first rows, 'never' or a pair (centres, scales), not {choice!r}{hint}")
 
 
 def start(choice):

@@ -163,6 +163,12 @@ class Bandit:
             raise ValueError(f"there is no arm {unknown[0]!r}")
         if len(arms) != len(X) or rewards.shape != (len(X),):
             raise ValueError(f"{len(X)} contexts, {len(arms)} arms and rewards of shape {rewards.shape}")
+        if is_classifier(self.learner) and not np.isin(rewards, (0.0, 1.0)).all():
+            place = int(np.flatnonzero(~np.isin(rewards, (0.0, 1.0)))[0])
+            raise ValueError(
+                f"rewards[{place}] = {rewards[place]:g}, but rewards of {type(self.learner).__name__} are 0 and 1: for numbers take "
+                "Bandit(arms, BayesianLinearRegression())"
+            )
         places = np.array([known[arm] for arm in arms], dtype=int)
         weight = _rows.numbers("sample_weight", sample_weight, len(X))
         before = list(self.models)

@@ -1,9 +1,10 @@
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from typing_extensions import Self
 
 Array: TypeAlias = NDArray[np.float64]
 RandomState: TypeAlias = int | np.random.RandomState | None
@@ -31,7 +32,8 @@ class Value:
     error: float
     interval: tuple[float, float]
     effective: float
-    anytime: Array | None
+    # An array, or None without the range of the rewards.
+    anytime: Any
 
 def value(
     arms: ArrayLike, rewards: ArrayLike, probabilities: ArrayLike, policy: ArrayLike, *, predicted: ArrayLike | None = ...,

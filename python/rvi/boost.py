@@ -236,17 +236,21 @@ class Posterior:
         points = _rows.contiguous(np.atleast_2d(x))
         return self._mixture.log_density(points)
 
-    def to_arviz(self, n=4000, random_state=0):
-        """Draws as an `arviz.InferenceData` with the variable ``x``.
+    def to_arviz(self, n=1000, random_state=0, *, chains=4):
+        """Independent draws of the variable ``x`` for ArviZ.
 
         Parameters
         ----------
-        n : int, default=4000
-            Number of draws.
+        n : int, default=1000
+            Number of draws in each chain.
         random_state : int, RandomState instance or None, default=0
             Seed of the draws.
+        chains : int, default=4
+            Number of chains.
         """
-        return inference_data({"x": self.sample(n, random_state)})
+        if int(n) < 1 or int(chains) < 1:
+            raise ValueError(f"n = {n} and chains = {chains} must be at least 1")
+        return inference_data({"posterior": {"x": self.sample(int(n) * int(chains), random_state)}}, int(chains))
 
     def __repr__(self):
         parts = len(self.weights)

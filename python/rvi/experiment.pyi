@@ -1,7 +1,7 @@
 from dataclasses import dataclass
-from typing import Self
 
 from numpy.typing import ArrayLike
+from typing_extensions import Self
 
 @dataclass(frozen=True)
 class Effect:

@@ -25,8 +25,9 @@ import json
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from ._compat import validate_data
 from ._rvi import Grouped
 
 __all__ = ["GroupedClassifier", "GroupedRegressor"]

@@ -1,8 +1,9 @@
 from collections.abc import Sequence
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from typing_extensions import Self
 
 Array = NDArray[np.float64]
 Interval = tuple[float, float, float]

@@ -20,6 +20,7 @@ import os
 import sys
 import tempfile
 import warnings
+from html import escape
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +32,8 @@ __all__ = ["Model", "fit", "load"]
 
 def fit(
     table, target=None, *, shape=None, family="auto", formula=None, ignore=(), text=(), number=(), classes=(), levels=100, sniff=2000,
-    forget="nothing", prior=(), keep_order=False, skip_bad=False,
+    forget="nothing", prior=(), keep_order=False, skip_bad=False, features=None, ard=False, belief=None, refine=None, mergeable=False, unscaled=False,
+    no_sample=False,
 ):  # fmt: skip
     """Learn a table in one pass, with the options and the defaults of ``rvi fit``.
 
@@ -60,12 +62,26 @@ def fit(
         The number of first rows that decide the kinds of the columns.
     forget : str or float
         ``"nothing"``, ``"learned"``, or a factor between 0 and 1 for each row.
-    prior : sequence of float
+    prior : float or sequence of float
         Prior standard deviations of the coefficients, averaged by their evidence; learned if empty.
     keep_order : bool
         Whether rows whose labels come in runs are not learned again in a random order.
     skip_bad : bool
         Whether rows that cannot be read are skipped.
+    features : str, optional
+        Nonlinear features instead of a shape: ``"rff:300"``, random Fourier features, or ``"poly:2"``, powers of the numbers.
+    ard : bool
+        Whether each input has a prior scale of its own, from a horseshoe prior that is sampled on the first rows; for numbers and two classes.
+    belief : {"full", "low-rank", "diagonal"}, optional
+        Form of the posterior of the coefficients; by default their number decides.
+    refine : int, optional
+        The most further passes, until the posterior is the best Gaussian; for classes and counts.
+    mergeable : bool
+        Whether the scales of the inputs are fixed after the first rows, so that ``rvi merge`` can bring together models of parts of the data.
+    unscaled : bool
+        Whether the inputs keep their units, under the one scale of `prior`, so that ``rvi export`` can write the model as a record.
+    no_sample : bool
+        Whether the model keeps no sample of the rows, which serves to detect a harmful order.
 
     Returns
     -------
@@ -78,9 +94,14 @@ def fit(
     TypeError
         For an object that is no table with named columns.
     """
+    for name, value, most in (("levels", levels, 65_535), ("sniff", sniff, 2**32 - 1), ("refine", refine, 1000)):
+        if value is not None and not 1 <= value <= most:
+            raise ValueError(f"{name} = {value} must be between {1 if name == 'refine' else 2} and {most:,}")
     model = Table.fit(
-        _exported(table), target, shape=shape, family=family, formula=formula, ignore=_names(ignore), text=_names(text), number=_names(number),
-        classes=_names(classes), levels=levels, sniff=sniff, forget=str(forget), prior=list(prior), keep_order=keep_order, skip_bad=skip_bad,
+        _exported(table), target, shape=shape, family=family.replace("_", "-"), formula=formula, ignore=_names(ignore), text=_names(text), number=_names(number),
+        classes=_names(classes), levels=levels, sniff=sniff, forget=str(forget), prior=np.atleast_1d(prior).astype(float).tolist(),
+        keep_order=keep_order, skip_bad=skip_bad, features=features, ard=ard, belief=belief, refine=refine, mergeable=mergeable, unscaled=unscaled,
+        no_sample=no_sample,
     )  # fmt: skip
     _warn_of(model)
     return Model(model)
@@ -138,8 +159,7 @@ class Model:
             ``lower`` and ``upper``.
         """
         columns, new = self._model.predict(_exported(table), level, certified)
-        if new:
-            warnings.warn(f"{new} texts unknown to the model were taken as `(other)`", stacklevel=2)
+        _warn_of_new(new)
         return {name: np.asarray(column, dtype=object if name in ("class", "set") else None) for name, column in columns.items()}
 
     def predict(self, table):
@@ -155,8 +175,17 @@ class Model:
         predicted : array
             Floats, or texts of classes.
         """
-        columns = self.predictions(table)
-        return columns["class" if self.classes else "mean"]
+        found = self._asked(table, "point")
+        return np.array(self.classes, dtype=object)[found.astype(np.intp)] if self.classes else found
+
+    def _asked(self, table, what, numbers=(), seed=0):
+        """Numbers of the predictive distribution of each row."""
+        numbers = np.atleast_1d(np.asarray(numbers, dtype=np.float64))
+        if not np.isfinite(numbers).all():
+            raise ValueError(f"{what} at {numbers[~np.isfinite(numbers)][0]}, which is not finite")
+        found, new = self._model.distribution(_exported(table), what, numbers.tolist(), seed)
+        _warn_of_new(new)
+        return found
 
     def predict_proba(self, table):
         """The probability of each class at each row, in the order of `classes`.
@@ -239,20 +268,93 @@ class Model:
         """
         return self._model.explain(_exported(table))
 
-    def log_density(self, table):
-        """The log density of each row's number, or the log probability of its class or count.
+    def predict_quantiles(self, table, q=(0.05, 0.25, 0.5, 0.75, 0.95)):
+        """Quantiles of each row's number or count, or of the probability of the second of two classes.
 
         Parameters
         ----------
         table : table
-            Rows with the columns of the inputs and the target.
+            Rows with the columns of the inputs.
+        q : float or sequence of float
+            Probabilities, each between 0 and 1.
+
+        Returns
+        -------
+        quantiles : array of shape (rows, probabilities)
+        """
+        from .sklearn._rows import probabilities
+
+        return self._asked(table, "quantiles", probabilities(q))
+
+    def cdf(self, table, y=None):
+        """The probability that each row's number or count is at most `y`.
+
+        Parameters
+        ----------
+        table : table
+            Rows with the columns of the inputs.
+        y : float or sequence of float, optional
+            One for all rows, or one for each; by default the target of each row, NaN where it is missing. Without rows that the model has learned the
+            values are uniform between 0 and 1 where it is right.
+
+        Returns
+        -------
+        probabilities : array
+        """
+        return self._asked(table, "cdf", () if y is None else y)
+
+    def crps(self, table, y=None):
+        """The continuous ranked probability score of each row's number or count, in its units: the absolute error of a distribution, lower is better.
+
+        Parameters
+        ----------
+        table, y
+            As for `cdf`.
+
+        Returns
+        -------
+        scores : array
+        """
+        return self._asked(table, "crps", () if y is None else y)
+
+    def log_density(self, table, y=None):
+        """The log density of each row's number, or the log probability of its class or count.
+
+        Parameters
+        ----------
+        table, y
+            As for `cdf`; a class in `y` is its position in `classes`.
 
         Returns
         -------
         densities : array
             In nats; NaN where the target is missing.
         """
-        return self._model.log_density(_exported(table))
+        return self._asked(table, "log_density", () if y is None else y)
+
+    def sample_y(self, table, n_samples=1, random_state=0):
+        """Draws of each row's number, count or class.
+
+        Parameters
+        ----------
+        table : table
+            Rows with the columns of the inputs.
+        n_samples : int
+            Draws for each row.
+        random_state : int, RandomState instance or None
+            Seed of the draws.
+
+        Returns
+        -------
+        draws : array of shape (rows, n_samples)
+            Floats, or texts of classes.
+        """
+        from .sklearn._rows import seed
+
+        if not 1 <= int(n_samples) <= 1_000_000:
+            raise ValueError(f"n_samples = {n_samples} must be between 1 and 1,000,000")
+        found = self._asked(table, "draws", int(n_samples), seed(random_state))
+        return np.array(self.classes, dtype=object)[found.astype(np.intp)] if self.classes else found
 
     def evaluate(self, table):
         """The scores on rows whose target is known, as ``rvi evaluate``.
@@ -343,6 +445,9 @@ class Model:
             curve.update(at=np.array(curve["at"]), mean=np.array(curve["mean"]), bands=np.array(curve["bands"]))
         return curves
 
+    def _repr_html_(self):
+        return f"<pre>{escape(self.summary())}</pre>"
+
     def __repr__(self):
         card = self.info()
         kind = card["target"]["kind"]
@@ -358,20 +463,30 @@ class Model:
 
 def _exported(table):
     """A table that exports its columns by Arrow's C stream."""
-    if isinstance(table, dict):
-        import pyarrow
-
-        return pyarrow.table(table)
     pandas = sys.modules.get("pandas")
-    if pandas is not None and isinstance(table, pandas.DataFrame):
+    frame = pandas is not None and isinstance(table, pandas.DataFrame)
+    if pandas is not None and isinstance(table, pandas.Series):
+        raise TypeError("a table with named columns is needed, not one column: series.to_frame() makes a table of it")
+    if not frame and not isinstance(table, dict):
+        return table
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise ImportError("a table of pandas or a dict needs the package pyarrow: pip install 'rvi[tables]'") from error
+    if frame:
         # An index would be a column; a Series has no name for one.
-        return table.reset_index(drop=True)
-    return table
+        return pyarrow.Table.from_pandas(table, preserve_index=False)
+    return pyarrow.table(table)
 
 
 def _names(names):
     """A list of names; one name alone is meant as one."""
     return [names] if isinstance(names, str) else [str(name) for name in names]
+
+
+def _warn_of_new(new):
+    if new:
+        warnings.warn(f"{new} texts unknown to the model were taken as `(other)`", stacklevel=4)
 
 
 def _warn_of(model):

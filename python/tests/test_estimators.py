@@ -65,7 +65,7 @@ def test_pieces_between_signals_are_one_batch(rng):
     with pytest.raises(ValueError, match="infinity"):
         whole.partial_fit(X, y)
     X[17_000, 1] = np.nan
-    with pytest.raises(ValueError, match=r"observation 17000: .*x1"):
+    with pytest.raises(ValueError, match=r"row 17000: .*x1"):
         whole._model.update(X, np.zeros(20_000))
     assert whole._model.state() == before
 

@@ -72,6 +72,10 @@ def test_online(kind, numbers, seen):
     assert tries(model.interval, matrices, [0.9, *NUMBERS], VECTORS, VECTORS) > 20
     assert tries(model.predictor_interval, matrices, [0.9, *NUMBERS], VECTORS) > 20
     assert tries(model.log_density, matrices, VECTORS, VECTORS, VECTORS) > 20
+    assert tries(model.quantiles, matrices, [[0.5], [], [0.0], [np.nan], None, 0.5], VECTORS, VECTORS) > 20
+    assert tries(model.below, matrices, VECTORS, [False, True], VECTORS, VECTORS) > 20
+    assert tries(model.points, matrices, [False, True], VECTORS, VECTORS) > 20
+    assert tries(model.under_draws, matrices, [2, *NUMBERS, 2**62], NUMBERS, VECTORS, VECTORS, VECTORS) > 20
     assert tries(model.draw_labels, matrices, [2, *NUMBERS, 2**62], NUMBERS, VECTORS, VECTORS) > 20
     assert tries(model.probabilities, matrices) > 5
     assert tries(model.sample, [1, *NUMBERS, 2**62], NUMBERS) > 5

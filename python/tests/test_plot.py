@@ -51,9 +51,30 @@ def test_scores_along_a_stream_are_the_evidence():
 
 
 def test_arviz():
-    pytest.importorskip("arviz")
-    data = BayesianLinearRegression().fit(X[:, :3], X[:, 3]).to_arviz(50)
-    assert data.posterior["coef"].shape == (1, 50, 3) and list(data.posterior["coef_of"].values) == ["x0", "x1", "x2"]
-    assert BayesianLogisticRegression().fit(X, Y).to_arviz(20).posterior["coef"].shape == (1, 20, 3, 4)
+    arviz = pytest.importorskip("arviz")
+    rows, y = X[:, :3], X[:, 3]
+    model = BayesianLinearRegression().fit(rows, y)
+    data = model.to_arviz(500, X=rows, y=y)
+    posterior = data["posterior"]
+    assert posterior["coef"].shape == (4, 500, 3) and list(posterior["coef_of"].values) == ["x0", "x1", "x2"]
+    # A draw has the weights of sample_weights and a noise of its own, and the label that belongs to it.
+    weights = model.sample_weights(2000)[0]
+    assert np.array_equal(np.asarray(posterior["coef"]).reshape(-1, 3), weights)
+    noise = np.asarray(posterior["sigma"]).ravel()
+    assert abs(noise.mean() / model.info_["noise"] - 1) < 0.05 and noise.std() > 0.01 * noise.mean()
+    assert data["posterior_predictive"]["y"].shape == data["log_likelihood"]["y"].shape == (4, 500, len(y))
+    own = np.asarray(data["log_likelihood"]["y"]).reshape(2000, -1)
+    mean = weights @ rows.T + np.asarray(posterior["intercept"]).reshape(-1, 1)
+    assert np.allclose(own, -0.5 * ((y - mean) / noise[:, None]) ** 2 - np.log(noise[:, None]) - 0.5 * np.log(2 * np.pi))
+    drawn = np.asarray(data["posterior_predictive"]["y"]).reshape(2000, -1)
+    # Standard normal but for 300,000 draws' worth of chance.
+    assert abs(((drawn - mean) / noise[:, None]).std() - 1) < 0.01
+    assert np.array_equal(data["observed_data"]["y"], y) and len(arviz.summary(data, var_names=["coef", "sigma"])) == 4
+    data = BayesianLogisticRegression().fit(X, Y == 1).to_arviz(20, chains=2, X=X, y=Y == 1)
+    assert set(np.unique(data["posterior_predictive"]["y"])) <= {0.0, 1.0} and "sigma" not in data["posterior"]
+    several = BayesianLogisticRegression().fit(X, Y)
+    assert several.to_arviz(20).posterior["coef"].shape == (4, 20, 3, 4)
+    with pytest.raises(ValueError, match="leave X out"):
+        several.to_arviz(20, X=X)
     found = boost.fit(lambda x: -0.5 * (x**2).sum(axis=-1), dim=2).to_arviz(100)
-    assert found.posterior["x"].shape == (1, 100, 2)
+    assert found.posterior["x"].shape == (4, 100, 2)

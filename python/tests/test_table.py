@@ -73,7 +73,7 @@ def test_the_same_bits_as_the_command(target, options, tmp_path):
     flags = [f"--{name}={','.join(value) if isinstance(value, list) else value}" for name, value in options.items()]
     told("fit", data, "--target", target, "-o", path, *flags)
     model = rvi.fit(FLATS, target, **options)
-    expected = pd.read_csv(StringIO(told("predict", path, new)), dtype={"class": object})
+    expected = pd.read_csv(StringIO(told("predict", path, new)), dtype={"class": object}, float_precision="round_trip")
     found = model.predictions(NEW)
     assert list(found) == list(expected.columns[1:])
     for name, column in found.items():
@@ -105,7 +105,7 @@ def test_files_go_to_the_command_and_back(tmp_path):
     new, path = csv(NEW, tmp_path / "new.csv"), tmp_path / "model.rvi"
     model = rvi.fit(FLATS, "let")
     model.save(path)
-    lines = pd.read_csv(StringIO(told("predict", path, new)))
+    lines = pd.read_csv(StringIO(told("predict", path, new)), float_precision="round_trip")
     assert np.array_equal(lines["probability"], model.predictions(NEW)["probability"])
     assert model.summary() in told("inspect", path)
     told("update", path, new)
@@ -133,7 +133,7 @@ def test_certified_intervals_and_sets_are_those_of_the_command(tmp_path):
     new, path = csv(NEW, tmp_path / "new.csv"), tmp_path / "model.rvi"
     model = rvi.fit(FLATS, "rent", ignore="let")
     model.save(path)
-    lines = pd.read_csv(StringIO(told("predict", path, new, "--certified", "--level", "0.8")))
+    lines = pd.read_csv(StringIO(told("predict", path, new, "--certified", "--level", "0.8")), float_precision="round_trip")
     inside = model.predict_interval(NEW, 0.8, certified=True)
     assert np.array_equal(inside, lines[["lower", "upper"]].to_numpy())
     wider = model.predict_interval(NEW, 0.95, certified=True)
@@ -229,9 +229,7 @@ def test_bad_input_is_named_and_leaves_the_model_as_it_was():
         rvi.fit(FLATS[:0], "rent")
     with pytest.raises(ValueError, match="the name `a`"):
         rvi.fit(pa.table([[1.0], [2.0]], names=["a", "a"]), "a")
-    with pytest.raises(ValueError, match="the table cannot be read"):
-        rvi.fit(FLATS["rent"], "rent")
-    for table in (np.ones((3, 2)), [1, 2], None, FLATS["rent"].to_numpy()):
+    for table in (np.ones((3, 2)), [1, 2], None, FLATS["rent"], FLATS["rent"].to_numpy()):
         with pytest.raises(TypeError, match="table with named columns"):
             rvi.fit(table, "rent")
 

@@ -32,13 +32,19 @@ macro_rules! values {
     ($($error:ty),*) => {$(
         impl From<$error> for Fault {
             fn from(error: $error) -> Self {
-                Self::Value(error.to_string())
+                Self::Value(of_rows(&error.to_string()))
             }
         }
     )*};
 }
 
 values!(ModelError, vi_core::Error, RevrandError, BoostError, SumsError, serde_json::Error);
+
+/// In Python's words an observation is a row, and a belief an argument.
+fn of_rows(text: &str) -> String {
+    let text = text.strip_prefix("observation ").map_or_else(|| text.to_owned(), |rest| format!("row {rest}"));
+    text.replace("BeliefKind::Diagonal or LowRank takes", "belief='diagonal' or a rank takes")
+}
 
 impl From<TermsError> for Fault {
     fn from(error: TermsError) -> Self {

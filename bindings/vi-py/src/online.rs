@@ -20,6 +20,7 @@ use crate::record::{self, Beside};
 use crate::rows::{Numbers, RowsArgument, array, numbers};
 
 type Array<'py> = Bound<'py, PyArrayDyn<f64>>;
+type Drawn<'py> = (Array<'py>, Array<'py>, Array<'py>);
 
 /// One of the front door's models: `kind` is its name, with the numbers that belong to it, `settings` the JSON of their Rust form.
 #[pyclass(frozen, module = "rvi._rvi")]
@@ -43,6 +44,21 @@ impl Online {
 /// The expected label and its standard deviation.
 fn moments(seen: &Prediction) -> Option<(f64, f64)> {
     seen.mean().zip(seen.standard_deviation())
+}
+
+/// How labels vary about their mean: the standard deviation of the noise (of heavy tails its scale), the degrees of freedom of heavy tails, and the size
+/// of a negative binomial.
+fn spread(model: &Model) -> [Option<f64>; 3] {
+    match model {
+        Model::Number(_) => [Some(model.prior_unit()), None, None],
+        Model::Robust(model) => {
+            let (freedom, scale) = model.noise();
+            [Some(scale), Some(freedom), None]
+        }
+        Model::Spread(model) => [None, None, Some(model.family().size)],
+        Model::LearnedSpread(model) => [None, None, Some(model.log_size().mean().exp())],
+        _ => [None; 3],
+    }
 }
 
 fn ends(interval: Interval) -> (f64, f64) {
@@ -273,6 +289,62 @@ impl Online {
         array(py, found, &[n])
     }
 
+    /// Quantiles of the label at every row, `rows × probabilities`; of two classes of the probability.
+    #[pyo3(signature = (rows, probabilities, offset=None, size=None))]
+    fn quantiles<'py>(
+        &self,
+        py: Python<'py>,
+        rows: RowsArgument<'_>,
+        probabilities: Vec<f64>,
+        offset: Numbers<'_>,
+        size: Numbers<'_>,
+    ) -> PyResult<Array<'py>> {
+        let (n, width) = (rows.count(), probabilities.len());
+        let mut values = Vec::with_capacity(room(&[n, width])?);
+        self.seen(py, (rows, offset, size), |_, seen| {
+            for p in &probabilities {
+                let Some(value) = seen.quantile(*p)? else { return Ok(None) };
+                values.push(value);
+            }
+            Ok(Some(()))
+        })?;
+        array(py, values, &[n, width])
+    }
+
+    /// `P(Y ≤ y)`, or the continuous ranked probability score of `y`, at every row.
+    #[pyo3(signature = (rows, y, score=false, offset=None, size=None))]
+    fn below<'py>(
+        &self,
+        py: Python<'py>,
+        rows: RowsArgument<'_>,
+        y: PyReadonlyArray1<'_, f64>,
+        score: bool,
+        offset: Numbers<'_>,
+        size: Numbers<'_>,
+    ) -> PyResult<Array<'py>> {
+        let n = rows.count();
+        let y = Some(y);
+        let labels = numbers("y", &y, n)?.unwrap_or_default();
+        let found = self.seen(py, (rows, offset, size), |i, seen| {
+            if score { seen.crps(labels[i]) } else { Ok(seen.below(labels[i])?.map(|(_, to)| to)) }
+        })?;
+        array(py, found, &[n])
+    }
+
+    /// The expected label at every row, or the position of its most probable class, without the uncertainty where this takes longer.
+    #[pyo3(signature = (rows, classes=false, offset=None, size=None))]
+    fn points<'py>(
+        &self,
+        py: Python<'py>,
+        rows: RowsArgument<'_>,
+        classes: bool,
+        offset: Numbers<'_>,
+        size: Numbers<'_>,
+    ) -> PyResult<Array<'py>> {
+        let n = rows.count();
+        array(py, self.at_points(py, (rows, offset, size), classes)?, &[n])
+    }
+
     /// Draws of the label at every row, `rows × draws`.
     #[pyo3(signature = (rows, draws, seed, offset=None, size=None))]
     fn draw_labels<'py>(
@@ -315,8 +387,8 @@ impl Online {
         Ok((array(py, probabilities, &[n, classes])?, array(py, variances, &[n, classes])?))
     }
 
-    /// Draws of the intercepts (`draws × predictors`) and weights (`draws × predictors × inputs`).
-    fn sample<'py>(&self, py: Python<'py>, draws: usize, seed: u64) -> PyResult<(Array<'py>, Array<'py>)> {
+    /// Draws of the intercepts (`draws × predictors`), weights (`draws × predictors × inputs`) and of the noise of a number (`draws`, else empty).
+    fn sample<'py>(&self, py: Python<'py>, draws: usize, seed: u64) -> PyResult<Drawn<'py>> {
         let (predictors, found) = self.look(py, |model| {
             let mut rng = ChaCha8Rng::seed_from_u64(seed);
             let predictors = model.weights().len();
@@ -328,7 +400,26 @@ impl Online {
             Ok((predictors, found))
         })?;
         let weights = array(py, found.weights, &[draws, predictors, self.inputs])?;
-        Ok((array(py, found.intercepts, &[draws, predictors])?, weights))
+        let noise = found.noise.len();
+        Ok((array(py, found.intercepts, &[draws, predictors])?, weights, array(py, found.noise, &[noise])?))
+    }
+
+    /// At every row under each of the draws that `sample` makes of this seed, `draws × rows`: the log densities of `y`, or without it a label.
+    #[pyo3(signature = (rows, draws, seed, y=None, offset=None, size=None))]
+    #[expect(clippy::too_many_arguments, reason = "the arrays of a call")]
+    fn under_draws<'py>(
+        &self,
+        py: Python<'py>,
+        rows: RowsArgument<'_>,
+        draws: usize,
+        seed: u64,
+        y: Numbers<'_>,
+        offset: Numbers<'_>,
+        size: Numbers<'_>,
+    ) -> PyResult<Array<'py>> {
+        let n = rows.count();
+        let found = self.given_draws(py, (rows, offset, size), (draws, seed), &y)?;
+        array(py, found, &[draws, n])
     }
 
     /// Posterior means of the intercepts (`predictors`) and weights (`predictors × inputs`).
@@ -342,7 +433,7 @@ impl Online {
         Ok((array(py, found.intercepts, &[predictors])?, array(py, found.weights, &[predictors, self.inputs])?))
     }
 
-    /// Names, then mean, standard deviation and interval of each coefficient of each predictor (`predictors × coefficients × 4`).
+    /// Names, then mean, standard deviation, interval and probability above 0 of each coefficient of each predictor (`predictors × coefficients × 5`).
     fn coefficients<'py>(&self, py: Python<'py>, level: f64) -> PyResult<(Vec<String>, Array<'py>)> {
         let (names, predictors, values) = self.look(py, |model| {
             let all = model.coefficients()?;
@@ -350,12 +441,13 @@ impl Online {
             let mut values = Vec::new();
             for own in all.iter().flatten() {
                 let interval = own.belief.interval(level)?;
-                values.extend([own.belief.mean(), own.belief.standard_deviation(), interval.lower, interval.upper]);
+                let (mean, deviation) = (own.belief.mean(), own.belief.standard_deviation());
+                values.extend([mean, deviation, interval.lower, interval.upper, 1.0 - own.belief.cdf(0.0)]);
             }
             Ok((names, all.len(), values))
         })?;
         let width = names.len();
-        Ok((names, array(py, values, &[predictors, width, 4])?))
+        Ok((names, array(py, values, &[predictors, width, 5])?))
     }
 
     /// The posterior covariance of the weights, `inputs × inputs`.
@@ -379,7 +471,12 @@ impl Online {
 
     /// What the model says of itself.
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        told(py, &self.look(py, |model| Ok(model.info()))?)
+        let (info, label) = self.look(py, |model| Ok((model.info(), spread(model))))?;
+        let told = told(py, &info)?;
+        for (name, value) in ["noise", "degrees_of_freedom", "size"].into_iter().zip(label) {
+            told.set_item(name, value)?;
+        }
+        Ok(told)
     }
 
     /// Sweeps over the kept rows.

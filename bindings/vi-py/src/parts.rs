@@ -87,6 +87,7 @@ pub(crate) fn memory_for(count: usize) -> Result<(), Fault> {
 pub(crate) struct Flat {
     pub(crate) intercepts: Vec<f64>,
     pub(crate) weights: Vec<f64>,
+    pub(crate) noise: Vec<f64>,
 }
 
 impl Flat {
@@ -94,6 +95,7 @@ impl Flat {
         for draw in draws {
             self.intercepts.push(draw.intercept);
             self.weights.extend(draw.weights);
+            self.noise.extend(draw.noise);
         }
     }
 }

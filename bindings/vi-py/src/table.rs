@@ -5,12 +5,16 @@ use std::sync::Mutex;
 use numpy::PyArrayDyn;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
 use vi_data::records::Record;
 use vi_models::Marginal;
+use vi_models::online::BeliefKind;
+use vi_terms::TermsError;
 use vi_terms::table::summary::{body, card, head, progressive};
 use vi_terms::table::{
-    self, Columns, Document, Family, Input, Intervals, NOTHING, Options, Source, TargetKind, curves, parse_shape,
+    self, Columns, Document, Family, Input, Intervals, NOTHING, Options, RANK, Source, TargetKind, curves, parse_shape,
 };
 
 use crate::arrow::{Batches, TableRows};
@@ -59,9 +63,10 @@ impl Table {
     #[staticmethod]
     #[pyo3(signature = (
         table, target=None, *, shape=None, family="auto", formula=None, ignore=Vec::new(), text=Vec::new(), number=Vec::new(), classes=Vec::new(),
-        levels=100, sniff=2000, forget=NOTHING, prior=Vec::new(), keep_order=false, skip_bad=false
+        levels=100, sniff=2000, forget=NOTHING, prior=Vec::new(), keep_order=false, skip_bad=false, features=None, ard=false, belief=None,
+        refine=None, mergeable=false, unscaled=false, no_sample=false
     ))]
-    #[expect(clippy::too_many_arguments, reason = "the options of the command")]
+    #[expect(clippy::too_many_arguments, clippy::fn_params_excessive_bools, reason = "the options of the command")]
     fn fit(
         py: Python<'_>,
         table: &Bound<'_, PyAny>,
@@ -79,7 +84,25 @@ impl Table {
         prior: Vec<f64>,
         keep_order: bool,
         skip_bad: bool,
+        features: Option<String>,
+        ard: bool,
+        belief: Option<&str>,
+        refine: Option<u16>,
+        mergeable: bool,
+        unscaled: bool,
+        no_sample: bool,
     ) -> PyResult<Self> {
+        let beside = [("features", features.is_some()), ("ard", ard), ("unscaled", unscaled)];
+        let both = |name: &str, other: &str| Fault::Value(format!("{name} and {other} cannot be given together"));
+        if let Some((name, _)) = beside.into_iter().find(|(_, given)| *given && shape.is_some()) {
+            return Err(both("shape", name).into());
+        }
+        if unscaled && (mergeable || ard) {
+            return Err(both("unscaled", if ard { "ard" } else { "mergeable" }).into());
+        }
+        if unscaled && prior.is_empty() {
+            return Err(Fault::Value("unscaled needs one number for prior".to_owned()).into());
+        }
         let options = Options {
             target,
             family: Family::parse(family).map_err(Fault::from)?,
@@ -93,11 +116,23 @@ impl Table {
             sniff,
             forget: forget.to_owned(),
             prior,
+            features,
+            ard,
+            belief: belief.map(belief_of).transpose()?,
+            mergeable,
+            unscaled,
+            no_sample,
             ..Options::default()
         };
         let batches = Batches::of(table)?;
         let document = freely(py, || {
-            table::fit(&options, &Input::in_memory(NAME, skip_bad), keep_order, || batches.open(skip_bad))
+            let open = || batches.open(skip_bad);
+            let mut document = table::fit(&options, &Input::in_memory(NAME, skip_bad), keep_order, open)?;
+            if let Some(passes) = refine {
+                table::check_refine(passes, true, &document)?;
+                table::refine(&mut document, open, passes)?;
+            }
+            Ok(document)
         })?;
         Self::of(py, document)
     }
@@ -189,21 +224,24 @@ impl Table {
         Ok(explained)
     }
 
-    /// The log density of the target of every row, NaN where it is missing.
-    fn log_density<'py>(&self, py: Python<'py>, table: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
+    /// Something of the predictive distribution of every row, and how many texts no first row had: `point` (the expected number or the position of the
+    /// most probable class), `quantiles` (`rows × numbers`), `draws` (`rows × numbers[0]`, by `seed`), and at the numbers, one for all rows or each,
+    /// or without them at the targets: `cdf`, `crps`, `log_density`, NaN where the target is missing.
+    #[pyo3(signature = (table, what, numbers=Vec::new(), seed=0))]
+    fn distribution<'py>(
+        &self,
+        py: Python<'py>,
+        table: &Bound<'_, PyAny>,
+        what: &str,
+        numbers: Vec<f64>,
+        seed: u64,
+    ) -> PyResult<(Bound<'py, PyArrayDyn<f64>>, u64)> {
         let batches = Batches::of(table)?;
-        let found = self.look(py, |state| {
-            let mut rows = batches.open(false)?;
-            let columns: Columns = rows.columns().clone();
-            let (mut answers, mut record) = (state.answering().answers(&columns)?, Record::default());
-            let mut found = Vec::new();
-            while rows.next(&mut record)? {
-                found.push(answers.log_density(&record, rows.row())?.unwrap_or(f64::NAN));
-            }
-            Ok(found)
-        })?;
-        let n = found.len();
-        array(py, found, &[n])
+        let (found, n, new) =
+            self.look(py, |state| distribution(state.answering(), &batches, (what, &numbers, seed)))?;
+        let wide = [n, found.len().checked_div(n).unwrap_or(numbers.len())];
+        let shape = if ["quantiles", "draws"].contains(&what) { &wide[..] } else { &wide[..1] };
+        Ok((array(py, found, shape)?, new))
     }
 
     /// The scores on rows whose target is known, as JSON.
@@ -265,6 +303,79 @@ impl Table {
     fn look<T: Send>(&self, py: Python<'_>, look: impl FnOnce(&State) -> Result<T, Fault> + Send) -> PyResult<T> {
         freely(py, || look(&*locked(&self.state)?))
     }
+}
+
+fn belief_of(name: &str) -> Result<BeliefKind, Fault> {
+    match name {
+        "full" => Ok(BeliefKind::Full),
+        "low-rank" => Ok(BeliefKind::LowRank { rank: RANK }),
+        "diagonal" => Ok(BeliefKind::Diagonal),
+        _ => Err(Fault::Value(format!("belief must be 'full', 'low-rank' or 'diagonal', not '{name}'"))),
+    }
+}
+
+/// Numbers of the predictive distribution of each row, how many rows there are, and how many texts no first row had.
+fn distribution(
+    document: &Document,
+    batches: &Batches,
+    (what, numbers, seed): (&str, &[f64], u64),
+) -> Result<(Vec<f64>, usize, u64), Fault> {
+    let mut rows = batches.open(false)?;
+    let columns: Columns = rows.columns().clone();
+    let (mut answers, mut record) = (document.answers(&columns)?, Record::default());
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let (mut found, mut n) = (Vec::new(), 0);
+    while rows.next(&mut record)? {
+        let row = rows.row();
+        let refused = |source| TermsError::Row { row, source };
+        let none = || Fault::Value(format!("classes have no {what}: predict_proba and log_density are for them"));
+        let at = || match numbers {
+            [] => answers.label(&record, row),
+            [one] => Ok(Some(*one)),
+            each => Ok(each.get(n).copied()),
+        };
+        match what {
+            "point" => found.push(answers.point(&record, row)?),
+            "cdf" | "crps" | "log_density" => {
+                let value = match at()? {
+                    None => Some(f64::NAN),
+                    Some(y) => {
+                        let seen = answers.predict(&record, row)?;
+                        let value = match what {
+                            "cdf" => seen.below(y).map(|below| below.map(|(_, to)| to)),
+                            "crps" => seen.crps(y),
+                            _ => seen.log_density(y).map(Some),
+                        };
+                        value.map_err(refused)?
+                    }
+                };
+                found.push(value.ok_or_else(none)?);
+            }
+            "quantiles" => {
+                let seen = answers.predict(&record, row)?;
+                for p in numbers {
+                    found.push(seen.quantile(*p).map_err(refused)?.ok_or_else(none)?);
+                }
+            }
+            "draws" => {
+                let seen = answers.predict(&record, row)?;
+                for _ in 0..draws(numbers) {
+                    found.push(seen.draw(&mut rng).map_err(refused)?);
+                }
+            }
+            _ => return Err(Fault::Value(format!("a distribution has no {what}"))),
+        }
+        n += 1;
+    }
+    if ["cdf", "crps", "log_density"].contains(&what) && numbers.len() > 1 && numbers.len() != n {
+        return Err(Fault::Value(format!("y has length {}, but the table has {n} rows", numbers.len())));
+    }
+    Ok((found, n, answers.new_texts()))
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a whole number, checked in Python")]
+fn draws(numbers: &[f64]) -> usize {
+    numbers.first().map_or(1, |number| *number as usize)
 }
 
 /// Names and values of the columns of the predictions, and how many texts no first row had.

@@ -241,7 +241,7 @@ class ARDClassifier(ClassifierMixin, Relevance):
         """
         X, y = self._checked(X, y, reset=True)
         check_classification_targets(y)
-        kind = type_of_target(y, input_name="y", raise_unknown=True)
+        kind = type_of_target(y, input_name="y")
         if kind != "binary":
             raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
         classes = np.unique(y)

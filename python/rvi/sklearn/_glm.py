@@ -176,6 +176,12 @@ class BayesianGLMRegressor(OnlineRegressor):
         kind, _ = self._family()
         return (kind, {}) if self.dispersion is None else ("Spread", {"size": float(self.dispersion)})
 
+    def _family_name(self):
+        return getattr(self, "family_", self.family)
+
+    def _score_name(self):
+        return "D²" if self._family()[1] == "exposure" else "R²"
+
     def _size(self, n, sizes):
         _, taken = self._family()
         super()._size(n, {name: values for name, values in sizes.items() if name != taken})
@@ -315,13 +321,3 @@ class BayesianGLMRegressor(OnlineRegressor):
             mean_poisson_deviance(y, np.maximum(mean, least), sample_weight=sample_weight) for mean in (expected, rate * exposed)
         )
         return float(1.0 - left / whole) if whole > 0.0 else 0.0
-
-    def log_density(self, X, y, offset=None, exposure=None, trials=None):
-        """Log predictive probability or density of labels, in nats, of shape (n_rows,).
-
-        Parameters
-        ----------
-        X, y, offset, exposure, trials
-            As for `fit`.
-        """
-        return self._log_density(X, y, offset, exposure=exposure, trials=trials)

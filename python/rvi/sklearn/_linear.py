@@ -160,13 +160,3 @@ class BayesianLinearRegression(OnlineRegressor):
             Or a tuple that begins with it.
         """
         return self._predict(X, return_std=return_std, return_interval=return_interval, offset=offset)
-
-    def log_density(self, X, y, offset=None):
-        """Log predictive density of targets, in nats, of shape (n_rows,).
-
-        Parameters
-        ----------
-        X, y, offset
-            As for `fit`.
-        """
-        return self._log_density(X, y, offset)

@@ -2,6 +2,7 @@
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 
 from . import _rows
@@ -213,8 +214,7 @@ class BayesianLogisticRegression(ClassifierMixin, OnlineEstimator):
         offset = _rows.numbers("offset", offset, n)
         level = None if return_interval is None else _rows.level(return_interval)
         if len(self.classes_) > 2:
-            if offset is not None:
-                raise ValueError("offset has no meaning for more than two classes")
+            self._check_offset(offset)
             probability, _ = model.probabilities(rows)
             interval = None if level is None else self._softmax_interval(X, level)
             return together(probability, interval=interval)
@@ -272,8 +272,13 @@ class BayesianLogisticRegression(ClassifierMixin, OnlineEstimator):
         X, offset
             As for `predict_proba`.
         """
-        probability = self.predict_proba(X, offset=offset)
-        return self.classes_[np.argmax(probability, axis=1)]
+        model, rows, offset, _ = self._asked(X, offset)
+        self._check_offset(offset)
+        return self.classes_[model.points(rows, True, offset).astype(np.intp)]
+
+    def _check_offset(self, offset):
+        if offset is not None and len(self.classes_) > 2:
+            raise ValueError("offset has no meaning for more than two classes")
 
     def sample_y(self, X, n_samples=1, random_state=0):
         """Draws of the label.
@@ -315,10 +320,19 @@ class BayesianLogisticRegression(ClassifierMixin, OnlineEstimator):
         intercepts : ndarray of shape (n_samples,) or (n_samples, n_classes)
             The linear predictors where all inputs are 0.
         """
-        intercepts, weights = self._fitted().sample(int(n_samples), _rows.seed(random_state))
+        return self._draws(int(n_samples), _rows.seed(random_state))[:2]
+
+    def _draws(self, n, seed):
+        intercepts, weights, noise = self._fitted().sample(n, seed)
         if len(self.classes_) == 2:
-            return weights[:, 0], intercepts[:, 0]
-        return np.insert(weights, 0, 0.0, axis=1), np.insert(intercepts, 0, 0.0, axis=1)
+            return weights[:, 0], intercepts[:, 0], noise
+        return np.insert(weights, 0, 0.0, axis=1), np.insert(intercepts, 0, 0.0, axis=1), noise
+
+    def _family_name(self):
+        return "logit" if len(self.classes_) == 2 else "softmax"
+
+    def _labels_of(self, y):
+        return self._encoded(column_or_1d(y))
 
     def _per_class(self, values):
         return values if len(self.classes_) == 2 else np.insert(values, 0, 0.0, axis=0)

@@ -1,15 +1,17 @@
 """Base of all estimators on a front-door model: settings, learning, state, posterior of the weights."""
 
 import contextlib
+import difflib
 import functools
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import _check_sample_weight, check_array, check_X_y, validate_data
+from sklearn.utils.validation import check_array, check_X_y
 
 from .. import _settings
 from .._arviz import inference_data
+from .._compat import checked_weights, validate_data
 from .._rvi import Online
 from . import _rows, _tables
 from ._show import Shown
@@ -54,6 +56,15 @@ class Tabular(BaseEstimator):
 
     _sparse = True
 
+    def __new__(cls, *_args, **given):
+        known = cls._get_param_names()
+        for name in given:
+            if name not in known:
+                near = difflib.get_close_matches(name, known, 1)
+                hint = f": did you mean {near[0]!r}?" if near else f"; its arguments are {', '.join(known)}"
+                raise TypeError(f"{cls.__name__} has no argument {name!r}{hint}")
+        return super().__new__(cls)
+
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_model")
 
@@ -73,7 +84,10 @@ class Tabular(BaseEstimator):
     def _checked(self, X, y=NO_TARGET, *, reset, **options):
         """`X`, or `X` and `y`, as scikit-learn checks them; the columns of a table matched by name."""
         try:
-            return self._validated(X, y, reset=reset, **options)
+            found = self._validated(X, y, reset=reset, **options)
+            if options.get("y_numeric"):
+                _rows.contiguous(found[1])
+            return found
         except (TypeError, ValueError) as error:
             told = _tables.explained(X, y, error)
             if told is None:
@@ -115,6 +129,15 @@ class Tabular(BaseEstimator):
         if len(set(names)) == self.n_features_in_:
             return names
         return [f"x{j}" for j in range(self.n_features_in_)]
+
+
+def _together(one, other):
+    """Number, mean and sum of squared deviations of two sets of labels; nothing if it is not known of both."""
+    (n, mean, squares), (more, other_mean, other_squares) = one, other
+    if not n or not more:
+        return other if not n else (0, 0.0, 0.0)
+    step = other_mean - mean
+    return n + more, mean + step * more / (n + more), squares + other_squares + step**2 * n * more / (n + more)
 
 
 class OnlineEstimator(Shown, Stored, Tabular):
@@ -174,8 +197,7 @@ class OnlineEstimator(Shown, Stored, Tabular):
         weight = None
         if sample_weight is not None:
             # Rows of no weight teach nothing, which is no model to begin with.
-            checks = {"ensure_non_negative": True, "allow_all_zero_weights": hasattr(self, "_model")}
-            weight = _rows.contiguous(_check_sample_weight(sample_weight, X, dtype=np.float64, **checks))
+            weight = _rows.contiguous(checked_weights(sample_weight, X, may_be_zero=hasattr(self, "_model")))
         offset, size = _rows.numbers("offset", offset, n), size
         model = getattr(self, "_model", None)
         told = [_rows.contiguous(y), weight, offset, size]
@@ -192,16 +214,27 @@ class OnlineEstimator(Shown, Stored, Tabular):
                 part = turns[first : first + ROWS]
                 model.update(_rows.rows(X[part]), *(None if own is None else own[part] for own in told))
         self._model = model
+        if model.kind() == "Number" and weight is None and offset is None:
+            self._moments = _together(getattr(self, "_moments", (0, 0.0, 0.0)), (n, float(y.mean()), float(((y - y.mean()) ** 2).sum())))
+        else:
+            self._moments = (0, 0.0, 0.0)
         return self
 
     def _restart(self):
-        for name in ("_model", "_means", "reordered_", "family_", "behind_"):
+        for name in ("_model", "_means", "_moments", "reordered_", "family_", "behind_"):
             self.__dict__.pop(name, None)
 
-    def _predicts(self, X):
-        """The model, and rows for it."""
-        model = self._fitted()
-        return model, _rows.rows(self._checked(X, reset=False))
+    def _size(self, n, sizes):
+        """The trials or exposures of a family; none for a family without."""
+        for name, values in sizes.items():
+            if values is not None:
+                raise ValueError(f"{name} has no meaning for this model")
+
+    def _asked(self, X, offset=None, **sizes):
+        """The model, rows for it, and the offset and size of each."""
+        model, X = self._fitted(), self._checked(X, reset=False)
+        n = X.shape[0]
+        return model, _rows.rows(X), _rows.numbers("offset", offset, n), self._size(n, sizes)
 
     @property
     def evidence_(self):
@@ -225,8 +258,8 @@ class OnlineEstimator(Shown, Stored, Tabular):
         -------
         names : list of str
             The intercept's first, if there is one.
-        values : ndarray of shape (n_predictors, n_coefficients, 4)
-            Mean, standard deviation, lower and upper end.
+        values : ndarray of shape (n_predictors, n_coefficients, 5)
+            Mean, standard deviation, lower and upper end, and the probability of being positive.
         """
         return self._fitted().coefficients(_rows.level(level))
 
@@ -299,23 +332,59 @@ class OnlineEstimator(Shown, Stored, Tabular):
                 raise TypeError(f"a {type(other).__name__} cannot be merged into a {type(self).__name__}")
             if not np.array_equal(getattr(other, "classes_", []), getattr(self, "classes_", [])):
                 raise ValueError("models of other classes cannot be merged")
-        model.merge([other._learned() for other in others])
+        try:
+            model.merge([other._learned() for other in others])
+        except ValueError as error:
+            if "scales" not in str(error) and "standardisation" not in str(error):
+                raise
+            what = str(error).partition(" (merge needs")[0]
+            raise ValueError(f"{what}; give all of them the same standardise=(centres, scales), or 'never'") from error
+        for other in others:
+            self._moments = _together(getattr(self, "_moments", (0, 0.0, 0.0)), getattr(other, "_moments", (0, 0.0, 0.0)))
         return self
 
-    def to_arviz(self, n_samples=1000, random_state=0):
-        """Draws of the weights as an `arviz.InferenceData`.
+    def to_arviz(self, n_samples=1000, random_state=0, *, chains=4, X=None, y=None, offset=None, exposure=None, trials=None):
+        """Independent joint draws of the posterior for ArviZ, in chains, as its tools expect them.
 
         Parameters
         ----------
         n_samples : int, default=1000
-            Number of draws.
+            Draws in each chain.
         random_state : int, RandomState instance or None, default=0
             Seed of the draws.
+        chains : int, default=4
+            Number of chains.
+        X : {array-like, sparse matrix, table} of shape (n_rows, n_features), optional
+            Rows for ``posterior_predictive``: a label under each draw.
+        y : array-like of shape (n_rows,), optional
+            Their labels, for ``observed_data`` and ``log_likelihood``.
+        offset, exposure, trials : array-like of shape (n_rows,) or float, optional
+            As for `fit`.
 
         Returns
         -------
-        data : arviz.InferenceData
-            With the variables ``coef`` and ``intercept``.
+        data : arviz.InferenceData or xarray.DataTree
+            As the version of ArviZ has it. The posterior has ``intercept``, ``coef`` with the names of the inputs, and ``sigma``, the deviation of the
+            noise of a number. Several classes, counts with a learned spread and heavy tails have the posterior alone: `ValueError` with rows.
         """
-        weights, intercepts = self.sample_weights(n_samples, random_state)
-        return inference_data({"coef": weights, "intercept": intercepts}, {"coef": self._names()})
+        chains, count = int(chains), int(n_samples) * int(chains)
+        if chains < 1 or count < 1:
+            raise ValueError(f"n_samples = {n_samples} and chains = {chains} must be at least 1")
+        seed = _rows.seed(random_state)
+        weights, intercepts, noise = self._draws(count, seed)
+        groups = {"posterior": {"intercept": intercepts, "coef": weights, **({"sigma": noise} if noise.size else {})}}
+        if y is not None and X is None:
+            raise ValueError("y needs the rows X that it belongs to")
+        if X is not None:
+            model, rows, *beside = self._asked(X, offset, exposure=exposure, trials=trials)
+            try:
+                groups["posterior_predictive"] = {"y": model.under_draws(rows, count, seed, None, *beside)}
+            except ValueError as error:
+                if "given one draw" not in str(error):
+                    raise
+                raise ValueError("several classes, learned spreads and heavy tails have draws of the posterior alone: leave X out") from error
+            if y is not None:
+                labels = self._labels_of(y)
+                groups["log_likelihood"] = {"y": model.under_draws(rows, count, seed, labels, *beside)}
+                groups["observed_data"] = {"y": labels}
+        return inference_data(groups, chains, {"coef": self._names()})

@@ -3,16 +3,19 @@
 import numpy as np
 from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, RegressorMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight
 
+from .._compat import checked_weights
 from .._rvi import Fourier
 from . import _rows
 from ._linear import BayesianLinearRegression
 from ._logistic import BayesianLogisticRegression
 from ._online import Tabular, atomic
+from ._regression import Distributions
 
 #: Rows, and length scales in units of the root of the number of inputs, among which the evidence chooses.
 TRIED_ROWS, TRIED_SCALES = 500, (0.25, 0.5, 1.0, 2.0, 4.0)
+#: The kernels by name.
+KERNELS = ("Rbf", "Laplace", "Cauchy", "Matern32", "Matern52", "LaplaceProduct")
 #: Prior standard deviations of the function, among which the evidence of all rows decides.
 PRIOR_SCALES = (0.5, 2.0, 8.0)
 
@@ -65,7 +68,7 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tabular)
                 raise ValueError(f"length_scale must be 'evidence' or positive numbers, not {self.length_scale!r}")
             root = float(np.sqrt(X.shape[1]))
             if weight is not None:
-                weight = _check_sample_weight(weight, X, dtype=np.float64)[:TRIED_ROWS]
+                weight = checked_weights(weight, X, may_be_zero=False)[:TRIED_ROWS]
             tried = X[:TRIED_ROWS], y[:TRIED_ROWS], weight
             found = [(self._evidence(scale * root, *tried), scale * root) for scale in TRIED_SCALES]
             self.length_scale_ = max(found)[1]
@@ -74,6 +77,10 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tabular)
         self._basis = self._features_of(self.length_scale_)
 
     def _features_of(self, length_scale):
+        if self.kernel not in KERNELS:
+            near = [own for own in KERNELS if own.lower() == str(self.kernel).lower().replace("-", "").replace("_", "")]
+            hint = f": did you mean {near[0]!r}?" if near else ""
+            raise ValueError(f"kernel must be one of {', '.join(map(repr, KERNELS))}, not {self.kernel!r}{hint}")
         scales = np.atleast_1d(length_scale).tolist()
         frequencies = int(self.n_frequencies)
         return Fourier(self.kernel, self.n_features_in_, frequencies, scales, bool(self.orthogonal), self._seed)
@@ -120,7 +127,7 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tabular)
             self._basis = self._features_of(self.length_scale_)
 
 
-class RandomFeatureRegressor(RegressorMixin, RandomFeatures):
+class RandomFeatureRegressor(RegressorMixin, Distributions, RandomFeatures):
     """A Gaussian process on random features: a smooth function with its doubt, learned in one pass.
 
     Parameters
@@ -225,6 +232,9 @@ class RandomFeatureRegressor(RegressorMixin, RandomFeatures):
             Or a tuple that begins with it.
         """
         return self._fitted().predict(self.transform(X), return_std=return_std, return_interval=return_interval)
+
+    def _asked(self, X, offset=None, **sizes):
+        return self._fitted()._asked(self.transform(X), offset, **sizes)
 
 
 class RandomFeatureClassifier(ClassifierMixin, RandomFeatures):

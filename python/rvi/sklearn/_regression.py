@@ -8,33 +8,87 @@ from ._intervals import together
 from ._online import OnlineEstimator
 
 
-class OnlineRegressor(RegressorMixin, OnlineEstimator):
-    """A regressor of one linear predictor."""
+class Distributions:
+    """The predictive distribution of a label, in the same words for every regressor and for `rvi.Model`."""
 
-    def _size(self, n, sizes):
-        """The trials or exposures of a family; none for a family without."""
-        for name, values in sizes.items():
-            if values is not None:
-                raise ValueError(f"{name} has no meaning for this model")
+    def predict_interval(self, X, level=0.9, offset=None, exposure=None, trials=None):
+        """The central interval of each row's label.
 
-    def _predict(self, X, *, return_std=False, return_interval=None, offset=None, **sizes):
-        model, rows = self._predicts(X)
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, table} of shape (n_rows, n_features)
+            Rows.
+        level : float, default=0.9
+            Mass of the interval.
+        offset, exposure, trials : array-like of shape (n_rows,) or float, optional
+            As for `fit`.
+
+        Returns
+        -------
+        intervals : ndarray of shape (n_rows, 2)
+        """
+        model, rows, *beside = self._asked(X, offset, exposure=exposure, trials=trials)
+        return np.stack(model.interval(rows, _rows.level(level, "level"), *beside), axis=-1)
+
+    def predict_quantiles(self, X, q=(0.05, 0.25, 0.5, 0.75, 0.95), offset=None, exposure=None, trials=None):
+        """Quantiles of each row's label.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, table} of shape (n_rows, n_features)
+            Rows.
+        q : float or sequence of float, default=(0.05, 0.25, 0.5, 0.75, 0.95)
+            Probabilities, each between 0 and 1.
+        offset, exposure, trials : array-like of shape (n_rows,) or float, optional
+            As for `fit`.
+
+        Returns
+        -------
+        quantiles : ndarray of shape (n_rows, n_quantiles)
+        """
+        model, rows, *beside = self._asked(X, offset, exposure=exposure, trials=trials)
+        return model.quantiles(rows, _rows.probabilities(q), *beside)
+
+    def cdf(self, X, y, offset=None, exposure=None, trials=None):
+        """The probability that each row's label is at most `y`, of shape (n_rows,).
+
+        Parameters
+        ----------
+        X, offset, exposure, trials
+            As for `predict_quantiles`.
+        y : array-like of shape (n_rows,) or float
+            Labels, not necessarily possible ones.
+        """
+        return self._at(X, y, False, offset, exposure=exposure, trials=trials)
+
+    def crps(self, X, y, offset=None, exposure=None, trials=None):
+        """The continuous ranked probability score of each label, in its units, of shape (n_rows,): the absolute error of a distribution, lower is better.
+
+        Parameters
+        ----------
+        X, y, offset, exposure, trials
+            As for `cdf`.
+        """
+        return self._at(X, y, True, offset, exposure=exposure, trials=trials)
+
+    def _at(self, X, y, score, offset, **sizes):
+        model, rows, *beside = self._asked(X, offset, **sizes)
         n = rows[0].shape[0] - 1 if isinstance(rows, tuple) else rows.shape[0]
-        offset, size = _rows.numbers("offset", offset, n), self._size(n, sizes)
-        mean, std = model.predict(rows, offset, size)
-        interval = None
-        if return_interval is not None:
-            interval = model.interval(rows, _rows.level(return_interval), offset, size)
-        return together(mean, std=std if return_std else None, interval=interval)
+        return model.below(rows, _rows.numbers("y", y, n), score, *beside)
 
-    def _log_density(self, X, y, offset=None, **sizes):
-        model = self._fitted()
-        X, y = self._checked(X, y, reset=False, y_numeric=True)
-        n = X.shape[0]
-        offset, size = _rows.numbers("offset", offset, n), self._size(n, sizes)
-        return model.log_density(_rows.rows(X), _rows.contiguous(y), offset, size)
+    def log_density(self, X, y, offset=None, exposure=None, trials=None):
+        """Log predictive density or probability of labels, in nats, of shape (n_rows,).
 
-    def sample_y(self, X, n_samples=1, random_state=0):
+        Parameters
+        ----------
+        X, y, offset, exposure, trials
+            As for `fit`.
+        """
+        model, rows, *beside = self._asked(X, offset, exposure=exposure, trials=trials)
+        n = rows[0].shape[0] - 1 if isinstance(rows, tuple) else rows.shape[0]
+        return model.log_density(rows, _rows.numbers("y", y, n), *beside)
+
+    def sample_y(self, X, n_samples=1, random_state=0, offset=None, exposure=None, trials=None):
         """Draws of the target.
 
         Parameters
@@ -45,14 +99,40 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
             Draws for each row, independent of those of other rows.
         random_state : int, RandomState instance or None, default=0
             Seed of the draws.
+        offset, exposure, trials : array-like of shape (n_rows,) or float, optional
+            As for `fit`.
 
         Returns
         -------
         draws : ndarray of shape (n_rows, n_samples)
             From the predictive distribution.
         """
-        model, rows = self._predicts(X)
-        return model.draw_labels(rows, int(n_samples), _rows.seed(random_state))
+        model, rows, *beside = self._asked(X, offset, exposure=exposure, trials=trials)
+        return model.draw_labels(rows, int(n_samples), _rows.seed(random_state), *beside)
+
+
+class OnlineRegressor(RegressorMixin, Distributions, OnlineEstimator):
+    """A regressor of one linear predictor."""
+
+    def _predict(self, X, *, return_std=False, return_interval=None, offset=None, **sizes):
+        model, rows, *beside = self._asked(X, offset, **sizes)
+        mean = model.points(rows, False, *beside)
+        std = model.predict(rows, *beside)[1] if return_std else None
+        interval = None if return_interval is None else model.interval(rows, _rows.level(return_interval), *beside)
+        return together(mean, std=std, interval=interval)
+
+    def _labels_of(self, y):
+        return _rows.contiguous(y)
+
+    def _family_name(self):
+        return "gaussian"
+
+    def _score_name(self):
+        return "R²"
+
+    def _draws(self, n, seed):
+        intercepts, weights, noise = self._fitted().sample(n, seed)
+        return weights[:, 0], intercepts[:, 0], noise
 
     def sample_weights(self, n_samples=1, random_state=0):
         """Draws of the weights from the posterior, for Thompson sampling: act as if one were the truth.
@@ -71,8 +151,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         intercepts : ndarray of shape (n_samples,)
             The linear predictor where all inputs are 0.
         """
-        intercepts, weights = self._fitted().sample(int(n_samples), _rows.seed(random_state))
-        return weights[:, 0], intercepts[:, 0]
+        return self._draws(int(n_samples), _rows.seed(random_state))[:2]
 
     @property
     def coef_(self):

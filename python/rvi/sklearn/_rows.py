@@ -60,13 +60,24 @@ def numbers(name, values, n, *, positive=False):
     return contiguous(array)
 
 
-def level(value):
+def level(value, name="return_interval"):
     """An interval's level, a float strictly between 0 and 1."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.floating):
-        raise TypeError(f"return_interval must be a level such as 0.9, not {value!r}")
+        raise TypeError(f"{name} must be a level such as 0.9, not {value!r}")
     if not 0.0 < value < 1.0:
-        raise ValueError(f"return_interval = {value} must be between 0 and 1, exclusive")
+        raise ValueError(f"{name} = {value} must be between 0 and 1, exclusive")
     return float(value)
+
+
+def probabilities(q):
+    """A list of probabilities strictly between 0 and 1, from one or several.
+
+    Examples
+    --------
+    >>> probabilities(0.5), probabilities([0.1, 0.9])
+    ([0.5], [0.1, 0.9])
+    """
+    return [level(value, "q") for value in np.atleast_1d(np.asarray(q)).tolist()]
 
 
 def seed(random_state):

@@ -4,62 +4,126 @@ from html import escape
 
 import numpy as np
 
+#: What the exponential of a weight is, by the kind of model.
+RATIOS = {"Two": "odds ratio", "Classes": "odds ratio", "Trials": "odds ratio", "Count": "rate ratio", "Spread": "rate ratio", "LearnedSpread": "rate ratio"}
+
+
+class Summary(str):
+    """Text with a form in HTML, which notebooks show.
+
+    Attributes
+    ----------
+    facts : dict
+        What is said of the model as a whole.
+    columns : list of str
+        The names of the columns.
+    tables : dict
+        For each predictor its title, and for each coefficient its numbers.
+    """
+
+    facts: dict
+    columns: list
+    tables: dict
+
+    @classmethod
+    def of(cls, head, facts, columns, tables, note):
+        """A summary from its parts."""
+        width = max((len(name) for rows in tables.values() for name in rows), default=4)
+        wide = max((len(name) for name in facts), default=0)
+        lines = [head, *(f"  {name:{wide}}  {value}" for name, value in facts.items())]
+        for title, rows in tables.items():
+            lines += [title] if title else []
+            lines.append(f"{'':{width}}  " + " ".join(f"{name:>11}" for name in columns))
+            lines += [f"{name:{width}}  " + " ".join(f"{value:11.4g}" for value in row) for name, row in rows.items()]
+        text = cls("\n".join([*lines, note]))
+        text.head, text.facts, text.columns, text.tables, text.note = head, facts, columns, tables, note
+        return text
+
+    def __reduce__(self):
+        return Summary.of, (self.head, self.facts, self.columns, self.tables, self.note)
+
+    def _repr_html_(self):
+        cells = "".join(f"<tr><th>{escape(name)}</th><td>{escape(str(value))}</td></tr>" for name, value in self.facts.items())
+        parts = [f"<p>{escape(self.head)}</p><table><tbody>{cells}</tbody></table>"]
+        titles = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
+        for title, rows in self.tables.items():
+            parts += [f"<p>{escape(title)}</p>"] if title else []
+            parts.append(f"<table><thead><tr><th></th>{titles}</tr></thead><tbody>")
+            for name, row in rows.items():
+                parts.append(f"<tr><th>{escape(name)}</th>{''.join(f'<td>{value:.4g}</td>' for value in row)}</tr>")
+            parts.append("</tbody></table>")
+        return "\n".join([*parts, f"<p>{escape(self.note)}</p>"])
+
 
 class Shown:
     """`summary` and the HTML that notebooks show."""
 
-    def summary(self, level=0.9):
-        """The coefficients with their intervals, the evidence, rows and health, as text.
+    def summary(self, level=0.9, names=None, X=None, y=None):
+        """The model in a table: family, rows, noise, health, and of each coefficient its interval, its sign and, of odds and rates, its ratio.
 
         Parameters
         ----------
         level : float, default=0.9
             Mass of the intervals.
+        names : sequence of str or transformer, optional
+            Names of the inputs; of a pipeline the steps before the model, as ``pipeline[:-1]``, which name their output. By default the columns of the
+            table that was learned.
+        X, y : arrays, optional
+            Rows with their labels, for their `score`.
 
         Returns
         -------
-        text : str
-            One line for each coefficient.
+        text : Summary
+            A `str`, which notebooks show as a table. ``P(> 0)`` is the posterior probability that the coefficient is positive.
         """
-        names, values = self.coefficients(level)
-        width = max((len(name) for name in names), default=4)
-        lines = [self._headline()]
-        for title, rows in zip(self._titles(values.shape[0]), values, strict=True):
-            lines += [title] if title else []
-            lines.append(f"{'':{width}}  {'mean':>11} {'sd':>11} {'lower':>11} {'upper':>11}")
-            for name, row in zip(names, rows, strict=True):
-                lines.append(f"{name:{width}}  " + " ".join(f"{value:11.4g}" for value in row))
-        return "\n".join(lines)
+        info, kind = self.info_, self._learned().kind()
+        own, values = self.coefficients(level)
+        inputs = self.n_features_in_
+        if names is not None:
+            names = names.get_feature_names_out() if hasattr(names, "get_feature_names_out") else names
+            names = [str(name) for name in names]
+            if len(names) != inputs:
+                raise ValueError(f"{len(names)} names for {inputs} inputs")
+            own = own[: len(own) - inputs] + names
+        facts = {"family": self._family_name(), "rows": info["observations"]}
+        of_log = " of the logarithm" if "log" in facts["family"] and kind != "Two" else ""
+        told = {
+            f"noise, standard deviation{of_log}" if kind == "Number" else f"noise, scale{of_log}": info["noise"],
+            "noise, degrees of freedom": info["degrees_of_freedom"],
+            "dispersion, size": info["size"],
+            "R² (adjusted)": self._explained(info["noise"]),
+        }
+        facts |= {name: f"{value:.4g}" for name, value in told.items() if value is not None}
+        if X is not None:
+            facts[f"{'accuracy' if hasattr(self, 'classes_') else self._score_name()} of the rows given"] = f"{self.score(X, y):.4g}"
+        facts["log evidence"] = f"{info['evidence']:.2f} nats"
+        tail = 50 * (1 - level)
+        ends = [f"{tail:.3g} %", f"{100 - tail:.3g} %"]
+        columns, ratio = ["mean", "sd", *ends, "P(> 0)"], RATIOS.get(kind)
+        if ratio is not None:
+            columns += [ratio, *ends]
+            with np.errstate(over="ignore"):
+                values = np.concatenate([values, np.exp(values[..., [0, 2, 3]])], axis=-1)
+        titles = [""] if len(values) == 1 else [f"class {label} against {self.classes_[0]}" for label in self.classes_[1:]]
+        tables = {title: dict(zip(own, rows, strict=True)) for title, rows in zip(titles, values, strict=True)}
+        return Summary.of(self._headline(info), facts, columns, tables, f"Intervals hold {100 * level:g} % of the posterior.")
 
-    def _headline(self):
-        info = self.info_
+    def _headline(self, info):
         health = "good" if info["healthy"] else "few digits left"
         return (
-            f"{type(self).__name__}: {info['observations']} rows, log evidence {info['evidence']:.2f} nats, "
-            f"numerical health {health} ({info['digits']:.1f} digits); {info['advice']}."
+            f"{type(self).__name__}: {info['observations']} rows, numerical health {health} ({info['digits']:.1f} digits); {info['advice']}."
             + (" Labels came in runs: the rows were learned again in random order." if getattr(self, "reordered_", False) else "")
         )
 
-    def _titles(self, predictors):
-        if predictors == 1:
-            return [""]
-        return [f"class {label} against {self.classes_[0]}" for label in self.classes_[1:]]
+    def _explained(self, noise):
+        """The share of the variance of a number that the inputs explain, where its labels are known."""
+        count, _, squares = getattr(self, "_moments", (0, 0.0, 0.0))
+        return 1.0 - noise**2 * (count - 1) / squares if count > 1 and squares > 0.0 and noise is not None else None
 
     def _repr_html_(self):
-        """The coefficients with their 90 % intervals, evidence, rows and health."""
         if not hasattr(self, "_model"):
             return f"<pre>{escape(repr(self))}</pre>"
-        names, values = self.coefficients(0.9)
-        parts = [f"<p>{escape(self._headline())}</p>"]
-        for title, rows in zip(self._titles(values.shape[0]), values, strict=True):
-            parts.append("<table><thead><tr><th></th><th>mean</th><th>sd</th><th>5 %</th><th>95 %</th></tr></thead><tbody>")
-            if title:
-                parts.insert(-1, f"<p>{escape(title)}</p>")
-            for name, row in zip(names, rows, strict=True):
-                cells = "".join(f"<td>{value:.4g}</td>" for value in np.asarray(row))
-                parts.append(f"<tr><th>{escape(name)}</th>{cells}</tr>")
-            parts.append("</tbody></table>")
-        return "\n".join(parts)
+        return self.summary()._repr_html_()
 
     def _repr_mimebundle_(self, **_options):
         return {"text/plain": repr(self), "text/html": self._repr_html_()}

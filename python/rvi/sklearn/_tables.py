@@ -73,7 +73,7 @@ def explained(X, y, error):
             f"{error}\n{_listed(missing, 'lack')} values: fill them in first, for example by scikit-learn's SimpleImputer(add_indicator=True), or "
             f"leave those rows out; the first is row {min(rows)}"
         )
-    place = located("X", X) or located("y", y)
+    place = located("X", X) or located("y", y) or worded(y, error)
     return None if place is None else f"{error}\n{place}"
 
 
@@ -111,6 +111,18 @@ def located(argument, values):
     if values.ndim == 1:
         return f"{argument}[{bad[0][0]}] is not finite: {value}"
     return f"row {bad[0][0]}, column {bad[0][1]} of {argument} is not finite: {value}"
+
+
+def worded(y, error):
+    """The first label that is no number, where numbers were asked for."""
+    if "could not convert" not in str(error) or isinstance(y, str) or y is None:
+        return None
+    for place, value in enumerate(np.asarray(y, dtype=object).ravel()):
+        try:
+            float(value)
+        except (TypeError, ValueError):
+            return f"y[{place}] = {value!r} is no number; for classes take BayesianLogisticRegression"
+    return None
 
 
 def _numbers(X):

@@ -1,13 +1,15 @@
 //! What is asked of a model, and changed in it, while other threads of the interpreter run.
 
 use pyo3::prelude::*;
-use vi_core::Row;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use vi_core::{Row, Rows};
 use vi_models::online::{Model, Observation, Prediction};
 use vi_models::{Marginal, ModelError};
 
 use super::Online;
 use crate::fault::{Fault, freely, locked};
-use crate::parts::{OwnRow, observe, observed};
+use crate::parts::{OwnRow, observe, observed, room};
 use crate::rows::{Numbers, RowsArgument, numbers};
 
 impl Online {
@@ -47,6 +49,78 @@ impl Online {
             let mut memory = Vec::new();
             let rows = given.split(n, self.inputs, &mut memory)?;
             each(model, &rows, &observed(model, n, (None, None, offset, size)), read)
+        })
+    }
+
+    /// The expected label at every row, or the position of its most probable class.
+    pub(super) fn at_points(
+        &self,
+        py: Python<'_>,
+        (rows, offset, size): (RowsArgument<'_>, Numbers<'_>, Numbers<'_>),
+        classes: bool,
+    ) -> PyResult<Vec<f64>> {
+        let n = rows.count();
+        let given = rows.rows(self.inputs)?;
+        let (offset, size) = (numbers("offset", &offset, n)?, numbers("size", &size, n)?);
+        self.look(py, |model| {
+            if n == 0 {
+                return Ok(Vec::new());
+            }
+            let (mut memory, points) = (Vec::new(), model.points());
+            let rows = match given {
+                // Each row is checked where it is used: one pass over the memory.
+                Rows::Dense(values) if self.inputs > 0 => values.chunks_exact(self.inputs).map(Row::Dense).collect(),
+                given => given.split(n, self.inputs, &mut memory)?,
+            };
+            let of = |values: Option<&[f64]>, i: usize| values.map(|values| values[i]);
+            let found = rows.into_iter().enumerate().map(|(i, row)| {
+                let at = observe(model, 0.0, of(offset, i).unwrap_or(0.0), 1.0, of(size, i));
+                let found = if classes {
+                    points.class(row, at).map(|class| class.map(|class| class as f64))
+                } else {
+                    points.mean(row, at)
+                };
+                found.map_err(|error| at_row(i, &error))?.ok_or_else(without)
+            });
+            found.collect()
+        })
+    }
+
+    /// The log density of `y`, or a drawn label, at every row under each of the draws that begin with `seed`.
+    pub(super) fn given_draws(
+        &self,
+        py: Python<'_>,
+        (rows, offset, size): (RowsArgument<'_>, Numbers<'_>, Numbers<'_>),
+        (draws, seed): (usize, u64),
+        y: &Numbers<'_>,
+    ) -> PyResult<Vec<f64>> {
+        let n = rows.count();
+        let given = rows.rows(self.inputs)?;
+        let (offset, size) = (numbers("offset", &offset, n)?, numbers("size", &size, n)?);
+        let y = numbers("y", y, n)?;
+        let room = room(&[draws, n])?;
+        self.look(py, |model| {
+            let mut found = Vec::with_capacity(room);
+            if n == 0 {
+                return Ok(found);
+            }
+            let (mut memory, mut rng) = (Vec::new(), ChaCha8Rng::seed_from_u64(seed));
+            // Labels have a generator of their own, so that the draws are those of `sample`.
+            let mut labels = ChaCha8Rng::seed_from_u64(seed ^ 1);
+            let rows = given.split(n, self.inputs, &mut memory)?;
+            let at = observed(model, n, (None, None, offset, size));
+            for _ in 0..draws {
+                let draw = model.sample(&mut rng)?.remove(0);
+                for (i, (row, at)) in rows.iter().zip(&at).enumerate() {
+                    let seen = model.predict_given(&draw, *row, *at);
+                    let own = seen.and_then(|seen| match y {
+                        Some(y) => seen.log_density(y[i]),
+                        None => seen.draw(&mut labels),
+                    });
+                    found.push(own.map_err(|error| at_row(i, &error))?);
+                }
+            }
+            Ok(found)
         })
     }
 
@@ -93,6 +167,10 @@ impl Online {
     }
 }
 
+fn without() -> Fault {
+    Fault::Type("a model of classes has no such number: probabilities are for them".to_owned())
+}
+
 fn at_row(i: usize, error: &ModelError) -> Fault {
     Fault::Value(format!("row {i}: {error}"))
 }
@@ -109,7 +187,7 @@ fn each<T>(
 ) -> Result<Vec<T>, Fault> {
     let found = rows.iter().zip(at).enumerate().map(|(i, (row, at))| {
         let found = model.predict(*row, *at).and_then(|seen| read(i, &seen)).map_err(|error| at_row(i, &error))?;
-        found.ok_or_else(|| Fault::Type("a model of several classes predicts no number".to_owned()))
+        found.ok_or_else(without)
     });
     found.collect()
 }

@@ -14,13 +14,15 @@ pub struct Draw {
     pub intercept: f64,
     /// One weight for each input.
     pub weights: Vec<f64>,
+    /// The standard deviation of the noise of the label, or of its logarithm, where it was drawn with the weights.
+    pub noise: Option<f64>,
 }
 
 impl Draw {
     /// Converts weights of the model's columns to the caller's units.
     pub(super) fn new(design: &Design, columns: &[f64]) -> Self {
         let (intercept, weights) = design.original_units(columns);
-        Self { intercept, weights }
+        Self { intercept, weights, noise: None }
     }
 
     /// The draw itself, if all its numbers are finite.

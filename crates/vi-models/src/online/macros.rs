@@ -124,6 +124,12 @@ macro_rules! one_predictor {
                 Draw::new(&self.engine.design, &self.engine.mean())
             }
 
+            /// The same for each member of the average over prior scales and memories; none where one cannot be computed.
+            #[must_use]
+            pub fn member_weights(&self) -> Vec<Draw> {
+                self.engine.means()
+            }
+
             /// The posterior of the weight of input `j`, in the units of the inputs: mean, standard deviation, interval,
             /// quantiles.
             ///

@@ -96,7 +96,7 @@ impl Posterior {
                 for (j, value) in columns.iter_mut().enumerate() {
                     *value = draws[(i, class * p + j)];
                 }
-                let Draw { intercept, weights } = Draw::new(&self.design, &columns);
+                let Draw { intercept, weights, .. } = Draw::new(&self.design, &columns);
                 for (j, value) in weights.into_iter().chain([intercept]).enumerate() {
                     out[(i, class * (inputs + 1) + j)] = value;
                 }

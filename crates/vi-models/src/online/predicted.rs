@@ -151,6 +151,32 @@ impl<L: CountPrediction> LabelPredicted<L> {
         self.label.label_interval(level)
     }
 
+    /// The continuous ranked probability score of a label, `Σ_k (P(Y ≤ k) − 1[k ≥ y])²`: an error in counts, lower is better; of a label 0 or 1
+    /// Brier's score. Where more than 256 counts are likely, sums go by strides, good to a thousandth of the spread.
+    ///
+    /// # Errors
+    /// Those of [`cdf`](Self::cdf) and [`quantile`](Self::quantile).
+    pub fn crps(&self, y: f64) -> Result<f64, ModelError> {
+        const LEFT: f64 = 1e-7;
+        const TERMS: f64 = 256.0;
+        let likely = [self.quantile(LEFT)?, self.quantile(1.0 - LEFT)? + 1.0];
+        // Sums on either side of the label, beyond which the distribution function steps.
+        let side = |from: f64, to: f64, of: &dyn Fn(f64) -> f64| -> Result<f64, ModelError> {
+            let stride = ((to - from) / TERMS).ceil().max(1.0);
+            let (mut at, mut sum) = (from, 0.0);
+            while at < to {
+                let wide = stride.min(to - at);
+                let middle = (at + 0.5 * (wide - 1.0)).floor();
+                sum += wide * of(self.cdf(middle)?).powi(2);
+                at += wide;
+            }
+            Ok(sum)
+        };
+        // Between a label far out and the likely ones every term is 1.
+        let inside = y.clamp(likely[0], likely[1]);
+        Ok((inside - y).abs() + side(likely[0], inside, &|p| p)? + side(inside, likely[1], &|p| 1.0 - p)?)
+    }
+
     /// A draw of the label.
     ///
     /// # Errors

@@ -67,6 +67,23 @@ impl Prediction {
         }, _seen => Ok(None))
     }
 
+    /// The smallest label that is not exceeded with probability `p`, of [`Two`](Self::Two) the quantile of the probability; `None` for several
+    /// classes.
+    ///
+    /// # Errors
+    /// Those of the prediction within.
+    pub fn quantile(&self, p: f64) -> Result<Option<f64>, ModelError> {
+        each!(self, seen => seen.quantile(p).map(Some), seen => seen.quantile(p).map(Some), seen => seen.quantile(p).map(Some), _seen => Ok(None))
+    }
+
+    /// The continuous ranked probability score of a label, in its units, lower is better; `None` for [`Two`](Self::Two) and several classes.
+    ///
+    /// # Errors
+    /// Those of the prediction within.
+    pub fn crps(&self, y: f64) -> Result<Option<f64>, ModelError> {
+        each!(self, seen => Ok(Some(seen.label.crps(y))), _seen => Ok(None), seen => seen.crps(y).map(Some), _seen => Ok(None))
+    }
+
     /// `P(Y < y)` and `P(Y ≤ y)`; `None` for [`Two`](Self::Two) and several classes, which have no order.
     ///
     /// # Errors

@@ -125,7 +125,7 @@ fn drawn(centre: f64, unit: f64, weights: impl Iterator<Item = f64>, scaling: &S
     let intercept = centre - shift;
     let broken = weights.iter().chain([&intercept]).copied().find(|value| !value.is_finite());
     match broken {
-        None => Ok(Draw { intercept, weights }),
+        None => Ok(Draw { intercept, weights, noise: None }),
         Some(value) => Err(Error::Overflow { quantity: "a drawn weight in the units of the data", value }),
     }
 }

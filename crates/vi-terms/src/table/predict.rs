@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use vi_models::ModelError;
-use vi_models::online::{Observation, Prediction};
+use vi_models::online::{Observation, Points, Prediction};
 
 use crate::TermsError;
 use crate::table::document::Document;
@@ -24,6 +24,7 @@ pub enum Intervals {
 /// A model that answers for rows with the same columns.
 pub struct Answers<'a> {
     document: &'a Document,
+    points: Points<'a>,
     reader: Reader<'a>,
     /// The place of the target, if it is there.
     target: Result<usize, TermsError>,
@@ -39,13 +40,33 @@ impl Answers<'_> {
         self.document.model.predict(inputs, Observation::new(0.0)).map_err(|source| TermsError::Row { row, source })
     }
 
+    /// The expected number or count at a row, or the position of its most probable class, without the uncertainty where this takes longer.
+    ///
+    /// # Errors
+    /// As [`predict`](Self::predict).
+    pub fn point(&mut self, record: &Record, row: u64) -> Result<f64, TermsError> {
+        let (inputs, at) = (self.reader.row(record, row)?, Observation::new(0.0));
+        let found = match &self.document.target.kind {
+            TargetKind::Classes(_) => self.points.class(inputs, at).map(|class| class.map(|class| class as f64)),
+            TargetKind::Number | TargetKind::Count => self.document.model.predict(inputs, at).map(|seen| seen.mean()),
+        };
+        Ok(found.map_err(|source| TermsError::Row { row, source })?.unwrap_or(f64::NAN))
+    }
+
+    /// The target of a row, of classes its position among them; none where it is missing.
+    ///
+    /// # Errors
+    /// [`TermsError::Column`] without the column of the target; [`TermsError::Field`] for a value that is none of its labels.
+    pub fn label(&self, record: &Record, row: u64) -> Result<Option<f64>, TermsError> {
+        self.document.target.read(record.field(self.target.clone()?), row)
+    }
+
     /// The log density of the target of a row, or the log probability of a class or a count; none where the target is missing.
     ///
     /// # Errors
     /// As [`predict`](Self::predict); [`TermsError::Column`] without the column of the target.
     pub fn log_density(&mut self, record: &Record, row: u64) -> Result<Option<f64>, TermsError> {
-        let place = self.target.clone()?;
-        let Some(label) = self.document.target.read(record.field(place), row)? else { return Ok(None) };
+        let Some(label) = self.label(record, row)? else { return Ok(None) };
         let predicted = self.predict(record, row)?;
         predicted.log_density(label).map(Some).map_err(|source| TermsError::Row { row, source })
     }
@@ -70,7 +91,12 @@ impl Document {
     /// [`TermsError::Column`] for a column of the model that is not there.
     pub fn answers(&self, columns: &Columns) -> Result<Answers<'_>, TermsError> {
         let reader = Reader::new(&self.schema, &self.model, columns)?;
-        Ok(Answers { document: self, reader, target: columns.position(&self.target.column) })
+        Ok(Answers {
+            document: self,
+            points: self.model.points(),
+            reader,
+            target: columns.position(&self.target.column),
+        })
     }
 
     /// The column names of [`fields`](Self::fields): `mean`, `sd`, `lower` and `upper`; of two classes `class`, `probability`, `lower` and `upper`; of more

@@ -5,7 +5,7 @@ use vi_core::Rows;
 
 use super::Engine;
 use super::narrow::ScoresAt;
-use super::scalar::ScalarFamily;
+use super::scalar::{Pass, ScalarFamily};
 use crate::marginal::pick;
 use crate::online::design::RowSpace;
 use crate::online::target::Target;
@@ -17,7 +17,8 @@ impl<F: ScalarFamily> Engine<F> {
     pub(in crate::online) fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<Draw, ModelError> {
         let member = self.draw_member(rng);
         let spread = self.family.draw_spread(&member.state, rng)?;
-        Draw::new(&self.design, &member.draw(spread, rng)?).finite()
+        let noise = matches!(F::PASS, Pass::Exact).then_some(spread * self.design.target.scale);
+        Draw { noise, ..Draw::new(&self.design, &member.draw(spread, rng)?) }.finite()
     }
 
     /// Joint draws of the linear predictors of many rows, in the units of the labels: `draws × rows`.

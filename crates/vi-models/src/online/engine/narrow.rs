@@ -145,7 +145,7 @@ impl<S> Member<S> {
     }
 
     /// The posterior mean of the weights, averaged over the prior scale.
-    pub(super) fn mean(&self) -> Result<Vec<f64>, Error> {
+    pub(in crate::online) fn mean(&self) -> Result<Vec<f64>, Error> {
         self.turned((0.0, self.around.variance()), vec![0.0; self.belief.dim()])
     }
 
