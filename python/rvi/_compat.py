@@ -1,4 +1,4 @@
-"""What differs between the versions of scikit-learn, from 1.4 on."""
+"""Differences between versions of scikit-learn, from 1.4 on."""
 
 import inspect
 

@@ -76,8 +76,8 @@ class Predictive(BaseDistribution):
 
     def _ppf(self, p):
         p = np.ravel(p)
-        found = np.empty(len(p))
-        for own in np.unique(p):
+        found = np.full(len(p), np.nan)
+        for own in np.unique(p[~np.isnan(p)]):
             found[p == own] = self.estimator.predict_quantiles(self.X[p == own], own)[:, 0]
         return found[:, None]
 

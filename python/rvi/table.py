@@ -304,7 +304,7 @@ class Model:
         return self._asked(table, "cdf", () if y is None else y)
 
     def crps(self, table, y=None):
-        """The continuous ranked probability score of each row's number or count, in its units: the absolute error of a distribution, lower is better.
+        """The continuous ranked probability score of each row's number or count, in its units: the absolute error, generalised to a distribution.
 
         Parameters
         ----------

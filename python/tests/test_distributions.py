@@ -22,6 +22,7 @@ Q = [0.05, 0.3, 0.5, 0.95]
 REGRESSORS = {
     "linear": (BayesianLinearRegression(), NUMBERS),
     "robust": (BayesianGLMRegressor("robust"), NUMBERS),
+    "varying": (BayesianGLMRegressor("varying"), NUMBERS),
     "log_normal": (BayesianGLMRegressor("log_normal"), np.exp(0.3 * NUMBERS)),
     "count": (BayesianGLMRegressor("poisson"), COUNTS),
     "negative_binomial": (BayesianGLMRegressor("negative_binomial"), COUNTS),
@@ -154,6 +155,17 @@ def test_a_summary_is_a_table():
     assert rates.columns[5] == "rate ratio" and "dispersion, size" in rates.facts
     heavy = BayesianGLMRegressor("robust").fit(X, NUMBERS).summary()
     assert "noise, degrees of freedom" in heavy.facts and heavy.facts["family"] == "robust"
+
+
+def test_the_spread_of_a_number_is_chosen_to_follow_its_inputs():
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(600, 2))
+    numbers = rows[:, 0] + 0.3 * np.exp(rows[:, 1]) * rng.normal(size=600)
+    model = BayesianGLMRegressor("auto").fit(rows, numbers)
+    assert model.family_ == "varying" and model.behind_["gaussian"] > 20
+    low, high = model.predict([[0.0, -1.0], [0.0, 1.0]], return_std=True)[1]
+    # The deviations are 0.3/e and 0.3e.
+    assert high > 4 * low
 
 
 def test_names_from_a_pipeline():

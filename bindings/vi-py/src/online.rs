@@ -55,6 +55,10 @@ fn spread(model: &Model) -> [Option<f64>; 3] {
             let (freedom, scale) = model.noise();
             [Some(scale), Some(freedom), None]
         }
+        Model::Varying(model) => {
+            let (freedom, scale) = model.noise();
+            [Some(scale), Some(freedom), None]
+        }
         Model::Spread(model) => [None, None, Some(model.family().size)],
         Model::LearnedSpread(model) => [None, None, Some(model.log_size().mean().exp())],
         _ => [None; 3],

@@ -13,6 +13,8 @@ FAMILIES = {
     "robust": ("Robust", None),
     "log_normal": ("LogNumber", None),
     "log_robust": ("LogRobust", None),
+    "varying": ("Varying", None),
+    "log_varying": ("LogVarying", None),
     "poisson": ("Count", "exposure"),
     "binomial": ("Trials", "trials"),
     "negative_binomial": ("LearnedSpread", "exposure"),
@@ -22,7 +24,7 @@ FAMILIES = {
 
 #: Families that the first rows choose among, the plain one first.
 CHOICES = {
-    "auto": ("gaussian", "log_normal"),
+    "auto": ("gaussian", "log_normal", "robust", "varying"),
     "count": ("poisson", "negative_binomial"),
 }
 
@@ -37,7 +39,10 @@ class BayesianGLMRegressor(OnlineRegressor):
     'robust'              numbers with outliers or heavy tails     mean
     'log_normal'          positive numbers, skewed                 log of the median
     'log_robust'          the same with heavy tails                log of the median
-    'auto'                numbers: 'gaussian' or 'log_normal'
+    'varying'             a spread that follows the inputs, tails  mean
+    'log_varying'         the same for positive numbers            log of the median
+    'auto'                numbers: 'gaussian', 'log_normal',
+                          'robust' or 'varying'
     'poisson'             counts, ``exposure``                     log of mean over exposure
     'negative_binomial'   counts that vary more, ``exposure``      log of mean over exposure
     'count'               counts: of these two the better
@@ -46,7 +51,7 @@ class BayesianGLMRegressor(OnlineRegressor):
     ===================== ======================================== =============================
 
     The better family is the one of the highest evidence on the first rows (at most 1000) of the first fit. Degrees of freedom and scale of the
-    Student-t noise of 'robust' are learned.
+    Student-t noise of 'robust' are learned, and with 'varying' the logarithm of its scale has a regression of its own.
 
     Parameters
     ----------
@@ -112,7 +117,7 @@ class BayesianGLMRegressor(OnlineRegressor):
     (3, 2)
     """
 
-    _kinds = ("Number", "Count", "Two", "LearnedSpread", "Robust")
+    _kinds = ("Number", "Count", "Two", "LearnedSpread", "Robust", "Varying")
     _record_kinds = ("Number", "Count", "Two", "Probit", "Spread")
 
     def __init__(
@@ -189,7 +194,7 @@ class BayesianGLMRegressor(OnlineRegressor):
 
     @classmethod
     def _parameters(cls, kind, settings):
-        families = {"Number": "gaussian", "Count": "poisson", "Two": "logit", "Probit": "probit", "Robust": "robust"}
+        families = {kind: family for family, (kind, _) in FAMILIES.items()}
         family = families.get(kind, "negative_binomial")
         return {"family": family, **super()._parameters(kind, settings)}
 

@@ -132,10 +132,12 @@ class Tabular(BaseEstimator):
 
 
 def _together(one, other):
-    """Number, mean and sum of squared deviations of two sets of labels; nothing if it is not known of both."""
+    """Number, mean and sum of squared deviations of two sets of labels; None if it is not known of both."""
+    if one is None or other is None:
+        return None
     (n, mean, squares), (more, other_mean, other_squares) = one, other
     if not n or not more:
-        return other if not n else (0, 0.0, 0.0)
+        return one if n else other
     step = other_mean - mean
     return n + more, mean + step * more / (n + more), squares + other_squares + step**2 * n * more / (n + more)
 
@@ -213,11 +215,10 @@ class OnlineEstimator(Shown, Stored, Tabular):
             for first in range(0, n, ROWS):
                 part = turns[first : first + ROWS]
                 model.update(_rows.rows(X[part]), *(None if own is None else own[part] for own in told))
+        before = getattr(self, "_moments", None if hasattr(self, "_model") else (0, 0.0, 0.0))
         self._model = model
-        if model.kind() == "Number" and weight is None and offset is None:
-            self._moments = _together(getattr(self, "_moments", (0, 0.0, 0.0)), (n, float(y.mean()), float(((y - y.mean()) ** 2).sum())))
-        else:
-            self._moments = (0, 0.0, 0.0)
+        known = model.kind() == "Number" and weight is None and offset is None
+        self._moments = _together(before, (n, float(y.mean()), float(((y - y.mean()) ** 2).sum())) if known else None)
         return self
 
     def _restart(self):
@@ -340,7 +341,7 @@ class OnlineEstimator(Shown, Stored, Tabular):
             what = str(error).partition(" (merge needs")[0]
             raise ValueError(f"{what}; give all of them the same standardise=(centres, scales), or 'never'") from error
         for other in others:
-            self._moments = _together(getattr(self, "_moments", (0, 0.0, 0.0)), getattr(other, "_moments", (0, 0.0, 0.0)))
+            self._moments = _together(getattr(self, "_moments", None), getattr(other, "_moments", None))
         return self
 
     def to_arviz(self, n_samples=1000, random_state=0, *, chains=4, X=None, y=None, offset=None, exposure=None, trials=None):

@@ -62,7 +62,7 @@ class Distributions:
         return self._at(X, y, False, offset, exposure=exposure, trials=trials)
 
     def crps(self, X, y, offset=None, exposure=None, trials=None):
-        """The continuous ranked probability score of each label, in its units, of shape (n_rows,): the absolute error of a distribution, lower is better.
+        """The continuous ranked probability score of each label, in its units, of shape (n_rows,): the absolute error, generalised to a distribution.
 
         Parameters
         ----------

@@ -117,7 +117,7 @@ class Shown:
 
     def _explained(self, noise):
         """The share of the variance of a number that the inputs explain, where its labels are known."""
-        count, _, squares = getattr(self, "_moments", (0, 0.0, 0.0))
+        count, _, squares = getattr(self, "_moments", None) or (0, 0.0, 0.0)
         return 1.0 - noise**2 * (count - 1) / squares if count > 1 and squares > 0.0 and noise is not None else None
 
     def _repr_html_(self):

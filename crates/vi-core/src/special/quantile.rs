@@ -7,7 +7,7 @@ use super::lanes::polynomial;
 /// The standard normal quantile `Φ⁻¹(p)` for `0 ≤ p ≤ 1`, to 4 ε relative; NaN outside.
 ///
 /// `1 − p` rounds if `p` is near 1: for the far right tail take `−normal_quantile(q)` of the small `q`. Source: Wichura's AS 241 (1988), three ratios of
-/// polynomials; some 10 ns, in the tails 25.
+/// polynomials; some 6 ns, in the tails 12.
 ///
 /// ```
 /// use vi_core::special::normal_quantile;
@@ -56,7 +56,7 @@ const MIDDLE: [[f64; 8]; 2] = [
         5_226.495_278_852_854,
     ],
 ];
-/// Of `Φ⁻¹(p)` in `√(−log p) − 1.6`, from `p = e⁻²⁵` on.
+/// Of `−Φ⁻¹(p)` in `√(−log p) − 1.6`, from `p = e⁻²⁵` on.
 const TAIL: [[f64; 8]; 2] = [
     [
         1.423_437_110_749_683_5,

@@ -24,8 +24,9 @@ pub struct Observation {
     given: Option<Given>,
 }
 
-/// A number that one predictor of a model gives the other with a row.
+/// A number that one predictor passes to the other with a row.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) enum Given {
     /// The factor of the noise.
     Factor(f64),
@@ -42,9 +43,12 @@ pub enum Size {
     Trials,
     /// An exposure.
     Exposure,
-    /// What the other predictor of the model gives.
+    /// A factor of the noise, from the other predictor of the same model.
     #[doc(hidden)]
-    Given,
+    Factor,
+    /// A variance of the expected label, from the other predictor of the same model.
+    #[doc(hidden)]
+    Variance,
 }
 
 impl Observation {
@@ -74,7 +78,7 @@ impl Observation {
         Self { exposure: Some(exposure), ..self }
     }
 
-    /// Sets what the other predictor of the model gives.
+    /// Sets the number from the other predictor of the same model.
     pub(super) fn given(self, given: Given) -> Self {
         Self { given: Some(given), ..self }
     }
@@ -86,7 +90,7 @@ impl Observation {
         }
     }
 
-    /// The trials or the exposure, or what the other predictor gives, whichever the family takes; 1 if it was left out.
+    /// The trials or the exposure, or the number from the other predictor, whichever the family takes; 1 if it was left out.
     ///
     /// # Errors
     /// `Setting` if the other one is set.
@@ -95,8 +99,13 @@ impl Observation {
             Size::None => (None, [("trials", self.trials), ("exposure", self.exposure)]),
             Size::Trials => (self.trials, [("trials", None), ("exposure", self.exposure)]),
             Size::Exposure => (self.exposure, [("trials", self.trials), ("exposure", None)]),
-            Size::Given => {
-                let given = self.given.map(|(Given::Factor(value) | Given::Variance(value))| value);
+            Size::Factor | Size::Variance => {
+                let given = match (self.given, taken) {
+                    (Some(Given::Factor(value)), Size::Factor) | (Some(Given::Variance(value)), Size::Variance) => {
+                        Some(value)
+                    }
+                    _ => None,
+                };
                 (given, [("trials", self.trials), ("exposure", self.exposure)])
             }
         };

@@ -151,7 +151,7 @@ impl<L: CountPrediction> LabelPredicted<L> {
         self.label.label_interval(level)
     }
 
-    /// The continuous ranked probability score of a label, `Σ_k (P(Y ≤ k) − 1[k ≥ y])²`: an error in counts, lower is better; of a label 0 or 1
+    /// The continuous ranked probability score of a label, `∫ (F(x) − 1[x ≥ y])² dx`, for whole `y` the sum `Σ_k (P(Y ≤ k) − 1[k ≥ y])²`: an error in counts, lower is better; of a label 0 or 1
     /// Brier's score. Where more than 256 counts are likely, sums go by strides, good to a thousandth of the spread.
     ///
     /// # Errors
@@ -165,10 +165,11 @@ impl<L: CountPrediction> LabelPredicted<L> {
             let stride = ((to - from) / TERMS).ceil().max(1.0);
             let (mut at, mut sum) = (from, 0.0);
             while at < to {
-                let wide = stride.min(to - at);
-                let middle = (at + 0.5 * (wide - 1.0)).floor();
-                sum += wide * of(self.cdf(middle)?).powi(2);
-                at += wide;
+                // Pieces end at whole numbers, where the distribution function steps.
+                let next = (at.floor() + stride).min(to);
+                let middle = (at.floor() + 0.5 * (next.ceil() - at.floor() - 1.0)).floor();
+                sum += (next - at) * of(self.cdf(middle)?).powi(2);
+                at = next;
             }
             Ok(sum)
         };

@@ -191,7 +191,7 @@ impl Stateful for Robust {
 impl ScalarFamily for Robust {
     type Likelihood = Tails;
 
-    const SIZE: Size = Size::Given;
+    const SIZE: Size = Size::Factor;
 
     const STANDARDISES_LABELS: bool = true;
 
@@ -220,6 +220,7 @@ impl ScalarFamily for Robust {
 
     /// `size` is a factor of the noise.
     fn likelihood(&self, state: &Noise, size: f64) -> Result<Tails, Error> {
+        check::positive("factor of the noise", size)?;
         let (mut components, likely) = state.components();
         for (_, scale, _) in &mut components {
             *scale *= size;

@@ -18,7 +18,7 @@ use super::spread::THREE;
 use super::{Coefficient, Draw, OnlineInfo, OnlineSettings, Row, Rows};
 use crate::{Marginal, ModelError};
 
-/// The prior deviation of the intercept of the log spread, whose level is the scale of the noise.
+/// The prior deviation of the intercept of the log spread: small, since the scale of the noise sets the level.
 const LEVEL: f64 = 1e-3;
 
 /// The variance of the log spread of a row below which its mean stands for it.
@@ -27,14 +27,14 @@ const KNOWN: f64 = 0.01;
 /// Linear regression on a stream whose noise has heavy tails and a spread that follows the inputs.
 ///
 /// ```text
-/// y = η₁ + s·e^η₂·ε,   η₁ = intercept + xᵀw,   η₂ = (x − x̄)ᵀγ,   ε ~ Student-t of k degrees of freedom
+/// y = η₁ + s·e^η₂·ε,   η₁ = intercept + xᵀw,   η₂ = (x − x̄)ᵀγ (xᵀγ of inputs that are not standardised),   ε ~ Student-t of k degrees of freedom
 /// ```
 ///
 /// Fisher's information between location and log spread is 0, so each has a belief of its own, and a row is one site for each: with the
 /// predictors `N(a₁, ν₁)` and `N(a₂, ν₂)` before the row, `w` takes the label as [`OnlineRobust`](super::OnlineRobust) does with noise of scale
-/// `s·e^a₂`, and `γ` the moments of `p(r | η₂)`, `r = y − a₁`, with `η₁` and `ε` integrated out. Both have prior scales that the evidence sets, one for each block of
-/// inputs; where nothing varies, `γ` shrinks to 0 and the noise is that of `OnlineRobust`. `|η₂|` is at most 8. Predictions average over `η₂`. Cost: twice that of
-/// `OnlineRobust` and some five microseconds a row. A full covariance is needed.
+/// `s·e^a₂`, and `γ` the moments of `p(r | η₂)`, `r = y − a₁`, with `η₁` and `ε` integrated out. The prior scales of `γ` are always learned, one for each block of
+/// inputs; where nothing varies, `γ` shrinks to 0 and the noise is that of `OnlineRobust`. `|η₂|` is at most 8. Predictions average over `η₂`. Cost: some twice that of
+/// `OnlineRobust`. A full covariance is needed.
 ///
 /// ```
 /// use vi_models::online::OnlineVarying;
@@ -84,14 +84,7 @@ impl OnlineVarying {
     }
 
     fn of(inputs: usize, settings: OnlineSettings, family: Robust) -> Result<Self, ModelError> {
-        let of_spread = OnlineSettings {
-            prior_scale: super::PriorScale::Learned,
-            intercept: true,
-            intercept_scale: LEVEL,
-            keep_sample: false,
-            ..settings.clone()
-        };
-        let spread = Box::new(Engine::new(inputs, LogScale { unit: family.unit.1 }, of_spread)?);
+        let spread = Box::new(Engine::new(inputs, LogScale { unit: family.unit.1 }, of_spread(&settings))?);
         Ok(Self { engine: Engine::new(inputs, family, settings)?, spread })
     }
 
@@ -182,15 +175,20 @@ impl OnlineVarying {
 
     /// The parts of the prediction and the log spread before the row, which is then learned.
     fn learn(&mut self, row: Row<'_>, observed: Observation) -> Result<Learned, ModelError> {
-        let (spread, target) = (self.log_spread(row)?, self.engine.design.target);
-        let with_factor = observed.given(Given::Factor(spread.mean.exp()));
-        let parts = self.engine.counted(|engine| engine.parts_and_update(row, 0.0, with_factor))?;
+        let (spread, target) = (self.log_spread(row), self.engine.design.target);
+        let (spread, parts) = self.engine.counted(|engine| {
+            let spread = spread?;
+            let with_factor = observed.given(Given::Factor(spread.mean.exp()));
+            Ok((spread, engine.parts_and_update(row, 0.0, with_factor)?))
+        })?;
         if let Ok(parts) = &parts {
             let seen = moments(parts.iter().map(|(share, seen, _)| (*share, *seen)));
             let r = target.inner(observed.label) - observed.offset - target.centre - target.scale * seen.mean;
             let variance = seen.variance * target.scale * target.scale;
             let told = Observation::new(r).weight(observed.weight).given(Given::Variance(variance));
             let _counted = self.spread.counted(|spread| spread.update(row, told));
+        } else {
+            self.spread.refused = self.spread.refused.saturating_add(1);
         }
         Ok((parts, spread))
     }
@@ -221,7 +219,7 @@ impl OnlineVarying {
         labels: &[O],
     ) -> Result<(), ModelError> {
         let mut memory = Vec::new();
-        let rows = self.engine.labelled(rows.into(), labels.len(), &mut memory)?;
+        let rows = self.engine.counted(|engine| engine.labelled(rows.into(), labels.len(), &mut memory))?;
         let before = self.clone();
         for (i, (row, label)) in rows.into_iter().zip(labels).enumerate() {
             if let Err(error) = self.learn(row, (*label).into()) {
@@ -332,6 +330,17 @@ impl OnlineVarying {
     }
 }
 
+/// The settings of the log spread in a model with these.
+fn of_spread(settings: &OnlineSettings) -> OnlineSettings {
+    OnlineSettings {
+        prior_scale: super::PriorScale::Learned,
+        intercept: true,
+        intercept_scale: LEVEL,
+        keep_sample: false,
+        ..settings.clone()
+    }
+}
+
 /// The parts of a prediction, and the log spread.
 type Learned = (Result<Parts<Noise>, ModelError>, Projection);
 
@@ -365,10 +374,15 @@ impl<'de> Deserialize<'de> for OnlineVarying {
         let read = |error: ModelError| serde::de::Error::custom(error);
         let engine = Engine::from_wire(label).map_err(read)?;
         let spread: Box<Engine<LogScale>> = Box::new(Engine::from_wire(spread).map_err(read)?);
-        if engine.design.inputs != spread.design.inputs {
-            return Err(read(ModelError::Document { what: "number of inputs of the spread" }));
+        let alike = engine.design.inputs == spread.design.inputs
+            && spread.settings == of_spread(&engine.settings)
+            && spread.family.unit == engine.family.unit.1
+            && spread.observations <= engine.observations;
+        if alike {
+            Ok(Self { engine, spread })
+        } else {
+            Err(read(ModelError::Document { what: "spread of another model" }))
         }
-        Ok(Self { engine, spread })
     }
 }
 

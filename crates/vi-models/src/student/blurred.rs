@@ -138,7 +138,8 @@ impl Tail {
     }
 
     /// `log p(y)` as a function of `u = log s`: its value, slope and curvature `−∂²`. With the share `a_j = 1 − ν/V_j` of the noise and
-    /// `q_j = r²/V_j`, a part's own slope is `g = a(q−1)`, and that bends by `2a(1−a)(q−1) − 2a²q`. Cost as [`told`](Self::told).
+    /// `q_j = r²/V_j`, a part has the slope `g = a(q−1)`, whose derivative is `g′ = 2a(1−a)(q−1) − 2a²q`; the whole has the curvature
+    /// `−E[g′] − Var[g]`. Cost as [`told`](Self::told).
     pub(crate) fn by_log_scale(&self, r: f64, nu: f64, scale: f64) -> [f64; 3] {
         let (own, square) = (scale * scale, r * r);
         if self.dof.is_infinite() {

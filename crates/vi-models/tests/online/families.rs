@@ -112,3 +112,20 @@ fn one_outlier_does_not_end_a_fit_of_counts_whose_spread_is_learned() {
         assert!(model.evidence().is_finite() && model.log_size().standard_deviation() > 0.0, "{outlier}");
     }
 }
+
+/// The score is an integral, also at labels between counts, where the distribution function is level.
+#[test]
+fn the_ranked_score_of_a_count_is_linear_between_whole_labels() {
+    let mut model = OnlineGlm::new(1, Counts).unwrap();
+    for t in 0..60 {
+        model.update(&[f64::from(t % 3)], f64::from(t % 5)).unwrap();
+    }
+    let seen = model.predict(&[1.0], Observation::new(0.0)).unwrap();
+    for k in 0..6 {
+        let [own, middle, next] = [0.0, 0.5, 1.0].map(|part| seen.crps(f64::from(k) + part).unwrap());
+        // ∫ (F − 1[x ≥ y])² dx changes by F² − (1−F)² for each unit of y.
+        let up_to = seen.cdf(f64::from(k)).unwrap();
+        assert!((next - own - (2.0 * up_to - 1.0)).abs() < 1e-9, "{k}");
+        assert!((middle - 0.5 * (own + next)).abs() < 1e-9, "{k}: {own} {middle} {next}");
+    }
+}

@@ -152,3 +152,31 @@ fn shards_are_merged_and_memories_fade() {
     // The spread now falls where it rose.
     assert!(fading.spread_coefficients().unwrap()[1].belief.mean() < -0.2);
 }
+
+/// A label far out among Gaussian ones pins neither the spread nor the tails, and parts still merge.
+#[test]
+fn a_label_far_out_does_not_pin_the_spread() {
+    let mut rng = ChaCha8Rng::seed_from_u64(8);
+    let settings = || OnlineSettings {
+        standardise: Standardise::Fixed { centres: vec![0.0; 3], scales: vec![1.0; 3] },
+        ..OnlineSettings::default()
+    };
+    let mut parts = Vec::new();
+    for _ in 0..2 {
+        let rows: Vec<f64> = (0..900).map(|_| rng.sample(StandardNormal)).collect();
+        let labels: Vec<f64> =
+            rows.chunks(3).map(|x| 2.0 + dot(x, WEIGHTS) + 0.5 * rng.sample::<f64, _>(StandardNormal)).collect();
+        let mut model = OnlineVarying::with_settings(3, settings(), (2.0, 1.0)).unwrap();
+        model.update_batch(&rows, &labels).unwrap();
+        let before = model.spread_coefficients().unwrap()[1].belief.standard_deviation();
+        model.update(&[1.0, 0.0, 0.0], 2.0 + 1.0 + 0.5 * 40.0).unwrap();
+        let after = model.spread_coefficients().unwrap()[1].belief.standard_deviation();
+        // One row's information of a log spread is at most 2, of some 600 in all.
+        assert!(after > 0.9 * before, "{before} {after}");
+        assert_eq!(model.info().refused, 0);
+        parts.push(model);
+    }
+    let other = parts.pop().unwrap();
+    parts[0].merge(&[&other]).unwrap();
+    assert!(parts[0].predict(&[0.0; 3]).unwrap().standard_deviation().is_finite());
+}

@@ -94,8 +94,8 @@ pub struct Summary {
     /// The root of the mean squared error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rmse: Option<f64>,
-    /// That of the predicted medians, of labels that are learned by their logarithm: the mean of the exponential of what is hardly known yet is beyond all labels,
-    /// so that a few first rows can make up all of `rmse`.
+    /// The root mean squared error of the predicted medians, where the logarithm is learned. Means of the first rows are far too large while the
+    /// logarithm is uncertain, so that a few rows can dominate `rmse`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rmse_of_medians: Option<f64>,
     /// That of the mean so far.

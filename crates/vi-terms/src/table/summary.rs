@@ -92,7 +92,8 @@ pub fn head(document: &Document) -> String {
         add(&mut text, &format!("noise         Student-t, {freedom} degrees of freedom, scale {scale}{of}\n"));
     }
     if let Ok(spread) = spread(&document.model, false) {
-        let words = spread.iter().take(FEW / 2).map(|line| format!("by {} a unit of {}", factor(line.mean), line.name));
+        let words =
+            spread.iter().take(FEW / 2).map(|line| format!("{} for each unit of {}", factor(line.mean), line.name));
         let words: Vec<String> = words.collect();
         if !words.is_empty() {
             text += &wrapped("spread        ", &words);
@@ -178,7 +179,7 @@ fn spread(model: &Model, all: bool) -> Result<Vec<Line>, TermsError> {
     let mut lines = Vec::new();
     for Coefficient { name, belief, .. } in model.spread_coefficients()?.into_iter().skip(1) {
         let Interval { lower, upper } = belief.interval(LEVEL)?;
-        if all || lower * upper > 0.0 {
+        if all || lower > 0.0 || upper < 0.0 {
             lines.push(Line { class: None, name, mean: belief.mean(), sd: belief.standard_deviation(), lower, upper });
         }
     }
@@ -186,9 +187,13 @@ fn spread(model: &Model, all: bool) -> Result<Vec<Line>, TermsError> {
     Ok(lines)
 }
 
-/// The factor `e` to the power of `log`, in per cent.
+/// The factor `e` to the power of `log`, in words.
 fn factor(log: f64) -> String {
-    format!("{} %", number(100.0 * log.exp_m1()))
+    match log {
+        log if log.abs() > 2.0 => format!("e^{} times", number(log)),
+        log if log < 0.0 => format!("{} % narrower", number(-100.0 * log.exp_m1())),
+        log => format!("{} % wider", number(100.0 * log.exp_m1())),
+    }
 }
 
 /// The files whose rows another had taught the model before.

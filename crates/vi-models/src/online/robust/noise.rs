@@ -68,7 +68,7 @@ impl LogScale {
 
     /// `log ∫ exp(ηu − ½λu²) du` without the constant, of `λ` and `η`.
     fn log_mass((precision, product): (f64, f64)) -> f64 {
-        0.5 * (product * product / precision - precision.ln())
+        0.5 * (product * (product / precision) - precision.ln())
     }
 
     /// `(weight, s)`.
@@ -135,7 +135,7 @@ impl Noise {
         (components, likely)
     }
 
-    /// The scale and the tail nearest to the expected `1/k`, for whoever needs one of them.
+    /// The scale and the tail nearest to the expected `1/k`, for a caller with a single tail.
     pub(in crate::online) fn typical(&self) -> (f64, usize) {
         let (inverse, _) = self.told();
         let away = |k: &usize| (DOF[*k].recip() - inverse).abs();
@@ -170,7 +170,8 @@ impl Noise {
             self.log_shares[k] += total;
             self.scales[k] = LogScale {
                 mean: mean.clamp(-FARTHEST, FARTHEST),
-                variance: variance.clamp(f64::MIN_POSITIVE, BEFORE.variance),
+                // A far outlier leaves one of the nodes, which tell no deviation below a quarter of the one before.
+                variance: variance.clamp((own.variance / 16.0).max(f64::MIN_POSITIVE), BEFORE.variance),
             };
         }
         if !self.normalise().is_finite() {

@@ -1,6 +1,6 @@
-//! The log scale of a row's noise as a predictor.
+//! A linear predictor of the logarithm of the noise's scale.
 //!
-//! A label that is `r` from a predictor of variance `ν` says of the log scale `t ~ N(a, v)`
+//! A label at the distance `r` from a predictor of variance `ν` has, given the log scale `t ~ N(a, v)`, the density
 //!
 //! ```text
 //! p(r | t) = ∫ N(η; 0, ν)·St_k(r; η, s·eᵗ) dη,
@@ -26,14 +26,18 @@ use crate::{ModelError, check};
 /// The largest `|t|`: the spread of one row is at most `e⁸` times that of another, beside the noise's own scale.
 pub(super) const FARTHEST: f64 = 8.0;
 
-/// The variance of `t` up to which the rule of Gauss and Hermite serves, and the equal steps beyond, in units of `t` and of its deviation: `p(r | t)` is as
-/// wide as a Gaussian of deviation 0.7, of which the trapezoidal rule is off by `exp(−2π²(0.7/0.45)²)`.
+/// The variance of `t` up to which the rule of Gauss and Hermite serves, as long as the tilted mean stays within a deviation; an outlier would leave
+/// it one node.
 const NARROW: f64 = 0.1;
+const NEAR: f64 = 1.0;
+/// The equal steps of the rule that serves otherwise, in units of `t` and of its deviation: `p(r | t)` is at least as wide as a Gaussian of deviation
+/// 0.7, of which the trapezoidal rule is off by `exp(−2π²(0.7/0.45)²)`.
 const STEPS: [f64; 2] = [0.45, 0.6];
-/// How many deviations of `t` these go in either direction.
+/// The number of deviations that these go in either direction, and the largest number of steps.
 const AS_FAR: f64 = 5.5;
-/// The most steps in one direction.
 const MOST_STEPS: f64 = 200.0;
+/// Halvings of the interval that holds the mode of a tilted density.
+const HALVINGS: usize = 40;
 
 /// `p(r | t)`.
 #[derive(Debug, Clone)]
@@ -102,28 +106,50 @@ impl GaussianExpectation for Told {
         if !(v > 0.0 && a.is_finite() && v.is_finite()) {
             return quadrature::tilted(self, r, a, v);
         }
-        let deviation = v.sqrt();
-        // `(log p, z)` with the log mass of `z = (t − a)/√v` in it.
-        let at = |z: f64, log_mass: f64| (log_mass + self.log_density(r, a + deviation * z), z);
-        let points: Vec<(f64, f64)> = if v < NARROW {
-            FIVE.iter().map(|(z, mass)| at(*z, mass.ln())).collect()
-        } else {
-            let step = STEPS[1].min(STEPS[0] / deviation);
-            let most = (AS_FAR / step).ceil().min(MOST_STEPS);
-            let nodes = (0..).map(|i| f64::from(i) - most).take_while(|i| *i <= most).map(|i| i * step);
-            nodes.map(|z| at(z, step.ln() - 0.5 * z * z - HALF_LN_2PI)).collect()
-        };
-        let log_normaliser = log_sum_exp(points.iter().map(|(log, _)| *log));
-        let average =
-            |of: &dyn Fn(f64) -> f64| points.iter().map(|(log, z)| (log - log_normaliser).exp() * of(*z)).sum::<f64>();
-        let mean = average(&|z| z);
-        let left = average(&|z| (z - mean) * (z - mean));
-        let (slope, curvature, variance) = (mean / deviation, (1.0 - left) / (left * v), v * left);
+        let narrow = (v < NARROW).then(|| self.at_nodes(r, a, v)).filter(|[_, mean, _]| mean.abs() < NEAR);
+        let [log_normaliser, mean, left] = narrow.unwrap_or_else(|| self.by_steps(r, a, v));
+        let (slope, curvature, variance) = (mean / v.sqrt(), (1.0 - left) / (left * v), v * left);
         match [log_normaliser, slope, curvature, variance].into_iter().find(|value| !value.is_finite()) {
             Some(value) => Err(Error::Overflow { quantity: "squared error of the label", value }),
             None => Ok(Tilted { log_normaliser, slope, curvature, variance }),
         }
     }
+}
+
+impl Told {
+    /// Log normaliser, mean and variance of `z = (t − a)/√v` by the rule of Gauss and Hermite.
+    fn at_nodes(&self, r: f64, a: f64, v: f64) -> [f64; 3] {
+        let deviation = v.sqrt();
+        moments(FIVE.iter().map(|(z, mass)| (mass.ln() + self.log_density(r, a + deviation * z), *z)))
+    }
+
+    /// The same by equal steps about the mode, as wide as the density is there.
+    fn by_steps(&self, r: f64, a: f64, v: f64) -> [f64; 3] {
+        let deviation = v.sqrt();
+        let slope = |t: f64| self.slope(r, t) - (t - a) / v;
+        let (mut from, mut to) = if slope(a) > 0.0 { (a, a.max(FARTHEST)) } else { (a.min(-FARTHEST), a) };
+        for _ in 0..HALVINGS {
+            let middle = 0.5 * (from + to);
+            if slope(middle) > 0.0 { from = middle } else { to = middle }
+        }
+        let mode = 0.5 * (from + to);
+        let narrower = (1.0 + v * self.curvature(r, mode)).max(1.0).sqrt().recip();
+        let step = STEPS[1].min(STEPS[0] / deviation) * narrower;
+        let most = (AS_FAR / step).ceil().min(MOST_STEPS);
+        let centre = (mode - a) / deviation;
+        let nodes = (0..).map(|i| f64::from(i) - most).take_while(|i| *i <= most).map(|i| centre + i * step);
+        let log = |z: f64| step.ln() - 0.5 * z * z - HALF_LN_2PI + self.log_density(r, a + deviation * z);
+        moments(nodes.map(|z| (log(z), z)))
+    }
+}
+
+/// Log of the total mass, mean and variance of points `(log mass, z)`.
+fn moments(points: impl Iterator<Item = (f64, f64)>) -> [f64; 3] {
+    let points: Vec<(f64, f64)> = points.collect();
+    let total = log_sum_exp(points.iter().map(|(log, _)| *log));
+    let average = |of: &dyn Fn(f64) -> f64| points.iter().map(|(log, z)| (log - total).exp() * of(*z)).sum::<f64>();
+    let mean = average(&|z| z);
+    [total, mean, average(&|z| (z - mean) * (z - mean))]
 }
 
 /// The family of the distances `r` of labels from their expectations, whose variance comes with each row.
@@ -137,7 +163,7 @@ pub(in crate::online) struct LogScale {
 /// The distance and the variance in units in which the scale has no factor `eᵃ`.
 fn standard(observed: &Observation, seen: Projection) -> Result<(f64, f64), Error> {
     let factor = seen.mean.clamp(-FARTHEST, FARTHEST).exp();
-    Ok((observed.label / factor, observed.size(Size::Given)? / (factor * factor)))
+    Ok((observed.label / factor, observed.size(Size::Variance)? / (factor * factor)))
 }
 
 impl Stateful for LogScale {
@@ -164,7 +190,7 @@ impl Stateful for LogScale {
 impl ScalarFamily for LogScale {
     type Likelihood = Told;
 
-    const SIZE: Size = Size::Given;
+    const SIZE: Size = Size::Variance;
 
     const STANDARDISES_LABELS: bool = true;
 
@@ -217,5 +243,41 @@ impl ScalarFamily for LogScale {
         let (state, total) = at.fitted(&rows);
         self.check_state(&state)?;
         Ok((state, total - at.expected(&rows)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tilted_moments_are_those_of_a_fine_grid() {
+        for (tail, v, a, r, nu) in [
+            (8, 0.01, 0.0, 10.0, 0.0),
+            (8, 0.09, 0.0, 15.0, 0.0),
+            (8, 0.11, 0.0, 40.0, 0.0),
+            (8, 0.03, 0.5, 1e6, 0.0),
+            (7, 0.09, 0.0, 15.0, 0.3),
+            (3, 0.05, 0.2, 0.7, 0.5),
+            (3, 2.0, -0.5, 3.0, 1.0),
+            (0, 9.0, 0.0, 100.0, 0.1),
+            (5, 25.0, 1.0, 1e-3, 0.0),
+        ] {
+            let told = Told { scale: 1.0, tail, nu };
+            let found = told.tilted(r, a, v).unwrap();
+            let (low, high, steps) = (a.min(-FARTHEST) - 10.0 * v.sqrt(), a.max(FARTHEST) + 10.0 * v.sqrt(), 400_000);
+            let step = (high - low) / f64::from(steps);
+            let log =
+                |t: f64| step.ln() - 0.5 * (t - a) * (t - a) / v - 0.5 * v.ln() - HALF_LN_2PI + told.log_density(r, t);
+            let grid = (0..=steps).map(|i| low + step * f64::from(i));
+            let [total, mean, variance] = moments(grid.map(|t| (log(t), t)));
+            // Five nodes within a deviation of the mean are good to some per cent of a deviation and of a variance; nats likewise.
+            assert!(
+                (found.log_normaliser - total).abs() < 0.02 * (1.0 + 1e-3 * total.abs()),
+                "{tail} {v} {r}: {found:?} {total}"
+            );
+            assert!((a + v * found.slope - mean).abs() < 0.03 * v.sqrt(), "{tail} {v} {r}: {found:?} {mean}");
+            assert!((found.variance / variance - 1.0).abs() < 0.05, "{tail} {v} {r}: {found:?} {variance}");
+        }
     }
 }
