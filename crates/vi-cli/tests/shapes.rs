@@ -33,7 +33,9 @@ fn loss(card: &serde_json::Value) -> f64 {
 fn a_curve_is_found_and_shown() {
     let folder = folder("shapes");
     fs::write(folder.join("d.csv"), curved(800)).unwrap();
-    let of = |shape: &str| json(&told(&folder, &format!("fit d.csv -t y --shape {shape} -o {shape}.rvi --json")));
+    let of = |shape: &str| {
+        json(&told(&folder, &format!("fit d.csv -t y --family gaussian --shape {shape} -o {shape}.rvi --json")))
+    };
     let [line, smooth, pairs, any] = ["line", "smooth", "pairs", "any"].map(of);
     assert!(
         loss(&smooth) < loss(&line) - 0.3 && loss(&pairs) < loss(&smooth) - 0.2,

@@ -17,7 +17,7 @@ const MOST_ROWS: u64 = Trial::MOST_ROWS as u64;
 const FEWEST_ROWS: u64 = 60;
 
 /// Nats behind the best beyond which a candidate is given up before the end.
-const BEHIND: f64 = 15.0;
+const BEHIND: f64 = 40.0;
 
 /// Nats by which another candidate must be better than the plain one.
 const MARGIN: f64 = 1.0;
@@ -26,7 +26,7 @@ const MARGIN: f64 = 1.0;
 /// which is to learn all. The first quarter of the rows does not count.
 ///
 /// The plain candidate is chosen unless another is better by more than a nat. A candidate that cannot learn a row that another could is
-/// out, and so is one that is 15 nats behind after 60, 120, 240, … rows, which bounds the cost. The trial ends after 1000 rows.
+/// out, and so is one that is 40 nats behind after 60, 120, 240, … rows, which bounds the cost. The trial ends after 1000 rows.
 ///
 /// ```
 /// use vi_models::online::{Kind, Model, Observation, Row, Trial};

@@ -67,6 +67,8 @@ fn a_spread_that_follows_the_inputs_is_found() {
     assert!(own < 8.0 / 3000.0 + 4.0 * error, "{own} ± {error}");
     assert!(other > 10.0 * own.max(0.01), "{other}");
     assert!(model.evidence() > constant.evidence() + 0.1 * 1500.0);
+    // Spreads that follow an input are no runs of labels.
+    assert!(!model.info().order.unwrap().is_in_runs());
     let held = at.chunks(3).zip(&seen).take(1000).filter(|(x, y)| {
         let Interval { lower, upper } = model.predict(*x).unwrap().interval(0.9).unwrap();
         (lower..=upper).contains(*y)

@@ -247,7 +247,9 @@ impl<F: ScalarFamily> Family for F {
     }
 
     fn run_label(&self, observed: &Observation) -> RunLabel {
-        RunLabel::number(observed.label, observed.size(F::SIZE).unwrap_or(1.0))
+        // The spread of a label is no part of its size.
+        let size = if matches!(F::SIZE, Size::Trials | Size::Exposure) { observed.size(F::SIZE).ok() } else { None };
+        RunLabel::number(observed.label, size.unwrap_or(1.0))
     }
 
     fn prior(&self, settings: &OnlineSettings, prior_scale: f64, columns: usize) -> Result<AnyBelief, Error> {
