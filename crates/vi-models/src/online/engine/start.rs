@@ -65,6 +65,17 @@ const WIDER: f64 = 4.0;
 /// its prior.
 pub(super) const ALIKE: f64 = 1.4;
 
+/// Checks that a fit has left a Gaussian: rows of negative curvature and large weight can lose it to rounding.
+///
+/// # Errors
+/// `NotPositiveDefinite`.
+fn is_gaussian<S>(member: &Member<S>) -> Result<(), Error> {
+    match &member.belief {
+        AnyBelief::Full(belief) => belief.cholesky().map(drop),
+        _ => Ok(()),
+    }
+}
+
 /// How many of the first rows are fitted together, if any are.
 fn fitted_rows<F: Family>(settings: &OnlineSettings, family: &F, columns: usize) -> Option<usize> {
     let (weights, numbers) = (family.weights(columns)?, family.numbers(BeliefKind::Full, columns)?.max(1));
@@ -309,7 +320,10 @@ impl<F: Family> Engine<F> {
         let weights = self.family.weights(design.columns()).unwrap_or(usize::MAX);
         let mut known = Spectra::new();
         let fitted = if self.is_fitted(self.rows.len(), self.weights_to_fit()) {
-            let fitted = self.fitted(&mut design, anew, &mut known);
+            let fitted = self.fitted(&mut design, anew, &mut known).and_then(|found| {
+                found.iter().flatten().try_for_each(is_gaussian)?;
+                Ok(found)
+            });
             self.fallbacks.fits += u64::from(fitted.is_err());
             fitted.ok().flatten()
         } else {
@@ -323,7 +337,10 @@ impl<F: Family> Engine<F> {
             self.passed(&design)?
         };
         let placed = if self.moves() && weights <= WIDEST {
-            let placed = placed(&self.family, &members, &design, &mut known);
+            let placed = placed(&self.family, &members, &design, &mut known).and_then(|found| {
+                found.iter().flat_map(|(members, _)| members).try_for_each(is_gaussian)?;
+                Ok(found)
+            });
             self.fallbacks.places += u64::from(placed.is_err());
             placed.ok().flatten()
         } else {
