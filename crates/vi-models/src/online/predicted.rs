@@ -85,7 +85,7 @@ impl ProbabilityPredicted {
 }
 
 /// Mean and variance of a mixture from `(weight, mean, variance)` of its parts.
-fn moments(parts: impl Iterator<Item = (f64, f64, f64)> + Clone) -> (f64, f64) {
+pub(super) fn moments(parts: impl Iterator<Item = (f64, f64, f64)> + Clone) -> (f64, f64) {
     let mean: f64 = parts.clone().map(|(weight, mean, _)| weight * mean).sum();
     // Deviations from an infinite mean are not defined.
     let spread = |own: f64| if own.is_finite() && mean.is_finite() { (own - mean) * (own - mean) } else { 0.0 };

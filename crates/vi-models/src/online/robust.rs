@@ -8,8 +8,8 @@ use vi_core::quadrature::Quadrature;
 use vi_core::refine::{RefineInfo, RefineSettings};
 use vi_core::{Error, Expected, GaussianExpectation, Likelihood, Projection, Site, Tilted};
 
-use self::noise::{Component, Noise};
-use super::engine::{Engine, EngineWire, Parts, Pass, ScalarFamily, Stateful, check_offset};
+use self::noise::{Component, Noise, state_is_noise};
+use super::engine::{Engine, EngineWire, Parts, Pass, ScalarFamily, check_offset};
 use super::linear::NumberPredicted;
 use super::observation::{Observation, Size};
 use super::posterior::Posterior;
@@ -167,26 +167,7 @@ impl Robust {
     }
 }
 
-impl Stateful for Robust {
-    type State = Noise;
-
-    fn initial(&self) -> Noise {
-        Noise::before()
-    }
-
-    fn check_state(&self, state: &Noise) -> Result<(), Error> {
-        state.check()
-    }
-
-    fn forget(&self, state: &mut Noise, lambda: f64) {
-        state.forget(lambda);
-    }
-
-    fn merge(&self, states: &[&Noise], spread: f64) -> (f64, Noise) {
-        let (gained, merged) = Noise::merged(states);
-        (gained - 0.5 * spread, merged)
-    }
-}
+state_is_noise!(Robust);
 
 impl ScalarFamily for Robust {
     type Likelihood = Tails;
@@ -237,14 +218,7 @@ impl ScalarFamily for Robust {
     }
 
     fn fit_state(&self, at: &Noise, observed: &[Observation], seen: &[Projection]) -> Result<(Noise, f64), Error> {
-        let rows = observed.iter().zip(seen).map(|(own, seen)| {
-            let (r, nu) = distance(own, *seen)?;
-            Ok((r, nu, own.weight))
-        });
-        let rows = rows.collect::<Result<Vec<_>, Error>>()?;
-        let (state, total) = at.fitted(&rows);
-        self.check_state(&state)?;
-        Ok((state, total - at.expected(&rows)))
+        at.fitted_to(observed.iter().zip(seen).map(|(own, seen)| Ok((distance(own, *seen)?, own.weight))))
     }
 }
 

@@ -346,9 +346,8 @@ type Learned = (Result<Parts<Noise>, ModelError>, Projection);
 
 /// Mean and variance of a mixture.
 fn moments(parts: impl Iterator<Item = (f64, Projection)> + Clone) -> Projection {
-    let mean: f64 = parts.clone().map(|(share, seen)| share * seen.mean).sum();
-    let of = |(share, seen): (f64, Projection)| share * (seen.variance + (seen.mean - mean) * (seen.mean - mean));
-    Projection { mean, variance: parts.map(of).sum() }
+    let (mean, variance) = super::predicted::moments(parts.map(|(share, seen)| (share, seen.mean, seen.variance)));
+    Projection { mean, variance }
 }
 
 /// The stored form: the two predictors.

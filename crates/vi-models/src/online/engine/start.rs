@@ -279,7 +279,7 @@ impl<F: Family> Engine<F> {
         fitted_rows(&self.settings, &self.family, self.design.columns()).is_some()
     }
 
-    /// Whether intervals are those of one pass from the prior over few rows.
+    /// Whether intervals are too narrow: one pass from the prior has learned few rows.
     pub(in crate::online) fn is_narrow(&self) -> bool {
         let weights = self.family.weights(self.design.columns()).unwrap_or(usize::MAX) as u64;
         let remembers = self.settings.memory == Memory::Everything && !self.family.rescales_exactly();

@@ -158,15 +158,11 @@ impl Noise {
                 let u = own.mean + deviation * z;
                 *point = (mass.ln() + weight * TAILS[k].told(r, nu, u.exp()).log_density, u);
             }
-            let total = log_sum_exp(points.iter().map(|(log, _)| *log));
+            let [total, mean, variance] = moments(points);
             if !total.is_finite() {
                 self.log_shares[k] = LEAST;
                 continue;
             }
-            let average =
-                |of: &dyn Fn(f64) -> f64| points.iter().map(|(log, u)| (log - total).exp() * of(*u)).sum::<f64>();
-            let mean = average(&|u| u);
-            let variance = average(&|u| (u - mean) * (u - mean));
             self.log_shares[k] += total;
             self.scales[k] = LogScale {
                 mean: mean.clamp(-FARTHEST, FARTHEST),
@@ -183,7 +179,7 @@ impl Noise {
 
     /// What rows of `(r_i, ν_i, w_i)` that were fitted together say of the noise, and the log of the whole mass, in nats; the search begins at
     /// `self`.
-    pub(in crate::online) fn fitted(&self, rows: &[(f64, f64, f64)]) -> (Self, f64) {
+    fn fitted(&self, rows: &[(f64, f64, f64)]) -> (Self, f64) {
         let mut found = Self::before();
         let squares: Vec<[(f64, f64); 5]> = rows
             .iter()
@@ -233,7 +229,7 @@ impl Noise {
     }
 
     /// `Σ_i w_i·E log p(y_i | t_i)` with the noise averaged over in each row.
-    pub(in crate::online) fn expected(&self, rows: &[(f64, f64, f64)]) -> f64 {
+    fn expected(&self, rows: &[(f64, f64, f64)]) -> f64 {
         let (components, likely) = self.components();
         let components = &components[..likely];
         let density = |square: f64| {
@@ -244,6 +240,20 @@ impl Noise {
             weight * FIVE.iter().map(|(z, share)| share * density((r + nu.sqrt() * z).powi(2))).sum::<f64>()
         };
         rows.iter().map(row).sum()
+    }
+
+    /// The noise [fitted](Self::fitted) to rows of `((r_i, ν_i), w_i)`, and by how much its mass exceeds the density expected at `self`, in nats.
+    ///
+    /// # Errors
+    /// The first error of a row; what [`check`](Self::check) finds.
+    pub(in crate::online) fn fitted_to(
+        &self,
+        rows: impl Iterator<Item = Result<((f64, f64), f64), Error>>,
+    ) -> Result<(Self, f64), Error> {
+        let rows = rows.map(|row| row.map(|((r, nu), weight)| (r, nu, weight))).collect::<Result<Vec<_>, Error>>()?;
+        let (found, total) = self.fitted(&rows);
+        found.check()?;
+        Ok((found, total - self.expected(&rows)))
     }
 
     /// Shares and scales return towards the prior: what rows have told loses the factor `lambda`.
@@ -284,3 +294,38 @@ impl Noise {
         (inverse, shares.zip(&self.scales).map(|(share, scale)| share * scale.mean).sum())
     }
 }
+
+/// Log of the total mass, mean and variance of points `(log mass, u)`.
+pub(in crate::online) fn moments(points: &[(f64, f64)]) -> [f64; 3] {
+    let total = log_sum_exp(points.iter().map(|(log, _)| *log));
+    let average = |of: &dyn Fn(f64) -> f64| points.iter().map(|(log, u)| (log - total).exp() * of(*u)).sum::<f64>();
+    let mean = average(&|u| u);
+    [total, mean, average(&|u| (u - mean) * (u - mean))]
+}
+
+/// The state of families whose only parameter besides the weights is [`Noise`].
+macro_rules! state_is_noise {
+    ($family:ty) => {
+        impl crate::online::engine::Stateful for $family {
+            type State = Noise;
+
+            fn initial(&self) -> Noise {
+                Noise::before()
+            }
+
+            fn check_state(&self, state: &Noise) -> Result<(), Error> {
+                state.check()
+            }
+
+            fn forget(&self, state: &mut Noise, lambda: f64) {
+                state.forget(lambda);
+            }
+
+            fn merge(&self, states: &[&Noise], spread: f64) -> (f64, Noise) {
+                let (gained, merged) = Noise::merged(states);
+                (gained - 0.5 * spread, merged)
+            }
+        }
+    };
+}
+pub(in crate::online) use state_is_noise;

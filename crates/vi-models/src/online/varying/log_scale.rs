@@ -13,11 +13,10 @@ use vi_core::quadrature::{self, Quadrature};
 use vi_core::special::HALF_LN_2PI;
 use vi_core::{Error, Expected, GaussianExpectation, Likelihood, Projection, Site, Tilted};
 
-use crate::marginal::log_sum_exp;
 use crate::online::BeliefKind;
-use crate::online::engine::{Pass, ScalarFamily, Stateful};
+use crate::online::engine::{Pass, ScalarFamily};
 use crate::online::observation::{Observation, Size};
-use crate::online::robust::noise::Noise;
+use crate::online::robust::noise::{Noise, moments, state_is_noise};
 use crate::online::spread::FIVE;
 use crate::online::target::Target;
 use crate::student::blurred::{DOF, TAILS};
@@ -120,7 +119,7 @@ impl Told {
     /// Log normaliser, mean and variance of `z = (t − a)/√v` by the rule of Gauss and Hermite.
     fn at_nodes(&self, r: f64, a: f64, v: f64) -> [f64; 3] {
         let deviation = v.sqrt();
-        moments(FIVE.iter().map(|(z, mass)| (mass.ln() + self.log_density(r, a + deviation * z), *z)))
+        moments(&FIVE.map(|(z, mass)| (mass.ln() + self.log_density(r, a + deviation * z), z)))
     }
 
     /// The same by equal steps about the mode, as wide as the density is there.
@@ -139,17 +138,8 @@ impl Told {
         let centre = (mode - a) / deviation;
         let nodes = (0..).map(|i| f64::from(i) - most).take_while(|i| *i <= most).map(|i| centre + i * step);
         let log = |z: f64| step.ln() - 0.5 * z * z - HALF_LN_2PI + self.log_density(r, a + deviation * z);
-        moments(nodes.map(|z| (log(z), z)))
+        moments(&nodes.map(|z| (log(z), z)).collect::<Vec<_>>())
     }
-}
-
-/// Log of the total mass, mean and variance of points `(log mass, z)`.
-fn moments(points: impl Iterator<Item = (f64, f64)>) -> [f64; 3] {
-    let points: Vec<(f64, f64)> = points.collect();
-    let total = log_sum_exp(points.iter().map(|(log, _)| *log));
-    let average = |of: &dyn Fn(f64) -> f64| points.iter().map(|(log, z)| (log - total).exp() * of(*z)).sum::<f64>();
-    let mean = average(&|z| z);
-    [total, mean, average(&|z| (z - mean) * (z - mean))]
 }
 
 /// The family of the distances `r` of labels from their expectations, whose variance comes with each row.
@@ -166,26 +156,7 @@ fn standard(observed: &Observation, seen: Projection) -> Result<(f64, f64), Erro
     Ok((observed.label / factor, observed.size(Size::Variance)? / (factor * factor)))
 }
 
-impl Stateful for LogScale {
-    type State = Noise;
-
-    fn initial(&self) -> Noise {
-        Noise::before()
-    }
-
-    fn check_state(&self, state: &Noise) -> Result<(), Error> {
-        state.check()
-    }
-
-    fn forget(&self, state: &mut Noise, lambda: f64) {
-        state.forget(lambda);
-    }
-
-    fn merge(&self, states: &[&Noise], spread: f64) -> (f64, Noise) {
-        let (gained, merged) = Noise::merged(states);
-        (gained - 0.5 * spread, merged)
-    }
-}
+state_is_noise!(LogScale);
 
 impl ScalarFamily for LogScale {
     type Likelihood = Told;
@@ -235,14 +206,7 @@ impl ScalarFamily for LogScale {
     }
 
     fn fit_state(&self, at: &Noise, observed: &[Observation], seen: &[Projection]) -> Result<(Noise, f64), Error> {
-        let rows = observed.iter().zip(seen).map(|(own, seen)| {
-            let (r, nu) = standard(own, *seen)?;
-            Ok((r, nu, own.weight))
-        });
-        let rows = rows.collect::<Result<Vec<_>, Error>>()?;
-        let (state, total) = at.fitted(&rows);
-        self.check_state(&state)?;
-        Ok((state, total - at.expected(&rows)))
+        at.fitted_to(observed.iter().zip(seen).map(|(own, seen)| Ok((standard(own, *seen)?, own.weight))))
     }
 }
 
@@ -270,7 +234,7 @@ mod tests {
             let log =
                 |t: f64| step.ln() - 0.5 * (t - a) * (t - a) / v - 0.5 * v.ln() - HALF_LN_2PI + told.log_density(r, t);
             let grid = (0..=steps).map(|i| low + step * f64::from(i));
-            let [total, mean, variance] = moments(grid.map(|t| (log(t), t)));
+            let [total, mean, variance] = moments(&grid.map(|t| (log(t), t)).collect::<Vec<_>>());
             // Five nodes within a deviation of the mean are good to some per cent of a deviation and of a variance; nats likewise.
             assert!(
                 (found.log_normaliser - total).abs() < 0.02 * (1.0 + 1e-3 * total.abs()),
