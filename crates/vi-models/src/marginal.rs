@@ -122,6 +122,14 @@ impl Part {
         }
     }
 
+    /// [`cdf`](Self::cdf), and the density.
+    fn cdf_and_density(&self, t: f64) -> (f64, f64) {
+        match *self {
+            Self::Blurred { mean, variance, scale, tail } => TAILS[tail].cdf_and_density(t - mean, variance, scale),
+            _ => (self.cdf(t), self.log_density(t).exp()),
+        }
+    }
+
     /// Two numbers with the quantile between them, `0 < p < 1`: a sum is beyond `u + v` no more often than one of its terms is beyond `u` or
     /// the other beyond `v`. `units` has the quantiles of tails of unit scale that were found for this `p`.
     fn bracket(&self, p: f64, units: &mut [Option<f64>; DOF.len()]) -> Result<[f64; 2], ModelError> {
@@ -286,7 +294,6 @@ impl Marginal {
         if low == high {
             return Ok(check::result("quantile", self.outer(low))?);
         }
-        let density = |t: f64| self.average(|part| part.log_density(t).exp());
         let sums = self.parts.iter().any(|(_, part)| matches!(part, Part::Blurred { .. }));
         let least = if sums { OF_SUMS * p.min(1.0 - p) } else { 0.0 };
         let mut t = 0.5 * low + 0.5 * high;
@@ -298,18 +305,23 @@ impl Marginal {
             t = if likely > low && likely < high { likely } else { t };
         }
         for _ in 0..MAX_STEPS {
-            let excess = self.average(|part| part.cdf(t)) - p;
-            if excess.abs() < least {
-                break;
+            let (mut excess, mut density) = (-p, 0.0);
+            for (weight, part) in &self.parts {
+                // A part of weight 0 may have an infinite variance.
+                let (below, own) = if *weight > 0.0 { part.cdf_and_density(t) } else { continue };
+                excess += weight * below;
+                density += weight * own;
             }
             if excess > 0.0 {
                 high = t;
             } else {
                 low = t;
             }
-            let newton = t - excess / density(t);
+            let newton = t - excess / density;
             let next = if newton > low && newton < high { newton } else { 0.5 * low + 0.5 * high };
-            let settled = (next - t).abs() <= 2.0 * f64::EPSILON * t.abs().max(f64::MIN_POSITIVE);
+            // A step leaves about the square of the error before it.
+            let settled = (excess * excess < least * p.min(1.0 - p) && next == newton)
+                || (next - t).abs() <= 2.0 * f64::EPSILON * t.abs().max(f64::MIN_POSITIVE);
             t = next;
             if settled {
                 break;

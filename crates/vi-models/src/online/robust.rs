@@ -8,7 +8,7 @@ use vi_core::quadrature::Quadrature;
 use vi_core::refine::{RefineInfo, RefineSettings};
 use vi_core::{Error, Expected, GaussianExpectation, Likelihood, Projection, Site, Tilted};
 
-use self::noise::{Component, Noise, state_is_noise};
+use self::noise::{Component, KNOWN_FACTOR, Noise, state_is_noise};
 use super::engine::{Engine, EngineWire, Parts, Pass, ScalarFamily, check_offset};
 use super::linear::NumberPredicted;
 use super::observation::{Observation, Size};
@@ -134,15 +134,15 @@ pub(super) struct Robust {
 impl Robust {
     /// The label where the members saw a row so, in units of `target`.
     fn number(&self, parts: &Parts<Noise>, target: Target, offset: f64) -> Result<NumberPredicted, ModelError> {
-        self.number_with(parts, &[(1.0, 1.0)], target, offset)
+        self.number_with(parts, KNOWN_FACTOR, target, offset)
     }
 
-    /// [`number`](Self::number) with noise that has one of some factors more, given as `(weight, factor)`.
+    /// [`number`](Self::number) with noise whose log scale has the Gaussian part `more` besides.
     #[expect(clippy::unused_self, reason = "the families of numbers have one signature")]
     pub(super) fn number_with(
         &self,
         parts: &Parts<Noise>,
-        factors: &[(f64, f64)],
+        more: Projection,
         target: Target,
         offset: f64,
     ) -> Result<NumberPredicted, ModelError> {
@@ -153,11 +153,9 @@ impl Robust {
         }
         let of_member = |(weight, seen, noise): &(f64, Projection, Noise)| {
             let (weight, seen) = (*weight, *seen);
-            let (components, likely) = noise.components();
-            let scaled = move |(share, scale, tail): Component| {
-                factors.iter().map(move |(of, factor)| (weight * share * of, seen, scale * factor, tail))
-            };
-            components.into_iter().take(likely).flat_map(scaled)
+            let (components, likely) = noise.components(more);
+            let scaled = move |(share, scale, tail): Component| (weight * share, seen, scale, tail);
+            components.into_iter().take(likely).map(scaled)
         };
         let label = Marginal::of_sums(parts.iter().flat_map(of_member)).in_units(origin, unit)?;
         let seen: Vec<(f64, Projection)> = parts.iter().map(|(weight, seen, _)| (*weight, *seen)).collect();
@@ -202,7 +200,7 @@ impl ScalarFamily for Robust {
     /// `size` is a factor of the noise.
     fn likelihood(&self, state: &Noise, size: f64) -> Result<Tails, Error> {
         check::positive("factor of the noise", size)?;
-        let (mut components, likely) = state.components();
+        let (mut components, likely) = state.components(KNOWN_FACTOR);
         for (_, scale, _) in &mut components {
             *scale *= size;
         }

@@ -14,15 +14,11 @@ use super::linear::NumberPredicted;
 use super::observation::{Given, Observation};
 use super::robust::Robust;
 use super::robust::noise::Noise;
-use super::spread::THREE;
 use super::{Coefficient, Draw, OnlineInfo, OnlineSettings, Row, Rows};
 use crate::{Marginal, ModelError};
 
 /// The prior deviation of the intercept of the log spread: small, since the scale of the noise sets the level.
 const LEVEL: f64 = 1e-3;
-
-/// The variance of the log spread of a row below which its mean stands for it.
-const KNOWN: f64 = 0.01;
 
 /// Linear regression on a stream whose noise has heavy tails and a spread that follows the inputs.
 ///
@@ -135,13 +131,7 @@ impl OnlineVarying {
         target: super::target::Target,
         offset: f64,
     ) -> Result<NumberPredicted, ModelError> {
-        let at = |z: f64| (spread.mean + spread.variance.sqrt() * z).clamp(-FARTHEST, FARTHEST).exp();
-        let factors = if spread.variance < KNOWN {
-            vec![(1.0, at(0.0))]
-        } else {
-            THREE.map(|(z, weight)| (weight, at(z))).to_vec()
-        };
-        self.engine.family.number_with(parts, &factors, target, offset)
+        self.engine.family.number_with(parts, spread, target, offset)
     }
 
     /// The predictive distribution of the label at `row`.

@@ -209,6 +209,11 @@ impl Tail {
 
     /// `P(y ≤ a + r)`.
     pub(crate) fn cdf(&self, r: f64, nu: f64, scale: f64) -> f64 {
+        self.cdf_and_density(r, nu, scale).0
+    }
+
+    /// [`cdf`](Self::cdf) and `p(a + r)`; far out, where nearly no mass is, the density of a Student-t may come out too small.
+    pub(crate) fn cdf_and_density(&self, r: f64, nu: f64, scale: f64) -> (f64, f64) {
         Arch::new().dispatch(Below { tail: self, r, nu, own: scale * scale })
     }
 
@@ -298,7 +303,7 @@ impl WithSimd for Bent<'_> {
     }
 }
 
-/// `Σ_j ω_j·Φ(r/√V_j)`.
+/// `Σ_j ω_j·Φ(r/√V_j)` and `Σ_j ω_j·φ(r/√V_j)/√V_j`.
 struct Below<'a> {
     tail: &'a Tail,
     r: f64,
@@ -307,25 +312,28 @@ struct Below<'a> {
 }
 
 impl WithSimd for Below<'_> {
-    type Output = f64;
+    type Output = (f64, f64);
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> f64 {
+    fn with_simd<S: Simd>(self, simd: S) -> (f64, f64) {
         let Self { tail, r, nu, own } = self;
         let weights = S::as_simd_f64s(&tail.weights[..tail.counted]).0;
         let spreads = S::as_simd_f64s(&tail.spreads[..tail.counted]).0;
         let (one, nu, own) = (simd.splat_f64s(1.0), simd.splat_f64s(nu), simd.splat_f64s(own));
         let (away, half) = (simd.splat_f64s(r.abs()), simd.splat_f64s(-0.5 * r * r));
-        let (mut total, mut beyond) = (simd.splat_f64s(0.0), simd.splat_f64s(0.0));
+        let [mut total, mut beyond, mut here] = [simd.splat_f64s(0.0); 3];
         for (weight, spread) in weights.iter().zip(spreads) {
             let precision = simd.div_f64s(one, simd.mul_add_e_f64s(own, *spread, nu));
-            let ratio = lanes::mills_ratio(simd, simd.mul_f64s(away, simd.sqrt_f64s(precision)));
-            let density = lanes::exp(simd, simd.mul_f64s(half, precision));
+            let root = simd.sqrt_f64s(precision);
+            let ratio = lanes::mills_ratio(simd, simd.mul_f64s(away, root));
+            let density = simd.mul_f64s(*weight, lanes::exp(simd, simd.mul_f64s(half, precision)));
             total = simd.add_f64s(total, *weight);
-            beyond = simd.mul_add_e_f64s(*weight, simd.mul_f64s(density, ratio), beyond);
+            beyond = simd.mul_add_e_f64s(density, ratio, beyond);
+            here = simd.mul_add_e_f64s(density, root, here);
         }
-        let beyond = (-HALF_LN_2PI).exp() * simd.reduce_sum_f64s(beyond);
-        if r > 0.0 { simd.reduce_sum_f64s(total) - beyond } else { beyond }
+        let [total, beyond, here] = [total, beyond, here].map(|sum| simd.reduce_sum_f64s(sum));
+        let beyond = (-HALF_LN_2PI).exp() * beyond;
+        (if r > 0.0 { total - beyond } else { beyond }, (-HALF_LN_2PI).exp() * here)
     }
 }
 

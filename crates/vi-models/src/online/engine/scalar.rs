@@ -44,7 +44,7 @@ pub(in crate::online) const FIT_SWEEP: f64 = 2e-2;
 pub(in crate::online) const FIT_PASSES: usize = 60;
 
 /// The most sweeps between two fits of a state that is learned with the weights, and after the last.
-const SWEEPS_BETWEEN: usize = 3;
+const SWEEPS_BETWEEN: usize = 1;
 const LAST_SWEEPS: usize = 10;
 
 /// The likelihood of one row.

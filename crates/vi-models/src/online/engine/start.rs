@@ -117,13 +117,18 @@ fn scale_rows(settings: &OnlineSettings) -> usize {
     settings.standardise.by_rows().map_or(0, |(rows, _)| rows)
 }
 
-/// Whether the fit of so many weights is made anew at the `n`-th of `last` rows: 1 to 8, 10, 12, 15, 18, …, and the last.
+/// Whether the fit of so many weights is made anew at the `n`-th of `last` rows: 1 to 8, 10, 12, 15, 18, …, and the last; of many at 1, 2, 4, 8,
+/// 16, 50, 200, ….
 fn is_due(n: usize, last: usize, weights: usize) -> bool {
     let mut at = 1;
     while at < n {
-        at += if weights > WIDE && at >= FEWEST { 3 * at } else { (at / 4).max(1) };
+        at += match (weights > WIDE, at >= FEWEST) {
+            (true, true) => 3 * at,
+            (true, false) => at,
+            _ => (at / 4).max(1),
+        };
         // Many weights wait until the scales of the columns are taken.
-        at = if weights > WIDE && at > FEWEST / 5 * 4 { at.max(FEWEST) } else { at };
+        at = if weights > WIDE && at > FEWEST / 2 { at.max(FEWEST) } else { at };
     }
     // A fit just before the last would be wasted.
     n == last || (at == n && 5 * n < 4 * last)
@@ -540,5 +545,6 @@ mod tests {
         assert!(is_due(2, 2, 1) && !is_due(9, 50, 3));
         let due: Vec<usize> = (50..=1000).filter(|&n| is_due(n, 1000, 500)).collect();
         assert_eq!(due, [50, 200, 1000]);
+        assert_eq!((1..50).filter(|&n| is_due(n, 50, 500)).collect::<Vec<_>>(), [1, 2, 4, 8, 16]);
     }
 }

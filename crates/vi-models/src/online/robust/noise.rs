@@ -18,8 +18,8 @@
 //! tells less of it by the share `Σν_i/(ν_i+s²)` of the weights, as in a linear model.
 
 use serde::{Deserialize, Serialize};
-use vi_core::Error;
 use vi_core::special::HALF_LN_2PI;
+use vi_core::{Error, Projection};
 
 use crate::marginal::log_sum_exp;
 use crate::online::spread::{FIVE, THREE};
@@ -42,6 +42,9 @@ const LEAST: f64 = -30.0;
 
 /// The variance of `log s` below which its mean stands for it: the error of a log density is some twice that squared.
 const KNOWN: f64 = 0.02;
+
+/// A factor of the noise that is 1.
+pub(in crate::online) const KNOWN_FACTOR: Projection = Projection { mean: 0.0, variance: 0.0 };
 
 /// Newton's method ends with a step that is this small beside the deviation of `log s`.
 const SETTLED: f64 = 1e-3;
@@ -119,15 +122,18 @@ impl Noise {
         total
     }
 
-    /// The components that answers average over, the likely ones first, and how many those are; whose shares sum to 1.
-    pub(in crate::online) fn components(&self) -> (Vec<Component>, usize) {
+    /// The components that answers average over, the likely ones first, and how many those are; whose shares sum to 1. The log scale has the
+    /// Gaussian part `more` besides.
+    pub(in crate::online) fn components(&self, more: Projection) -> (Vec<Component>, usize) {
         let counted = |k: &usize| self.log_shares[*k] > f64::ln(NEGLIGIBLE);
         let total: f64 = (0..K).filter(counted).map(|k| self.log_shares[k].exp()).sum();
         let of = |k: usize| {
-            let known = self.scales[k].variance < KNOWN || !counted(&k);
+            let LogScale { mean, variance } = self.scales[k];
+            let scale = LogScale { mean: mean + more.mean, variance: variance + more.variance };
+            let known = scale.variance < KNOWN || !counted(&k);
             let rule: &[(f64, f64)] = if known { &[(0.0, 1.0)] } else { &THREE };
             let share = self.log_shares[k].exp() / total;
-            self.scales[k].scales(rule).map(move |(weight, scale)| (share * weight, scale, k))
+            scale.scales(rule).map(move |(weight, scale)| (share * weight, scale, k))
         };
         let mut components: Vec<Component> = (0..K).filter(counted).flat_map(of).collect();
         let likely = components.len();
@@ -230,7 +236,7 @@ impl Noise {
 
     /// `Σ_i w_i·E log p(y_i | t_i)` with the noise averaged over in each row.
     fn expected(&self, rows: &[(f64, f64, f64)]) -> f64 {
-        let (components, likely) = self.components();
+        let (components, likely) = self.components(KNOWN_FACTOR);
         let components = &components[..likely];
         let density = |square: f64| {
             let of = |(share, scale, k): &Component| share.ln() + TAILS[*k].log_density(square, *scale);
