@@ -7,7 +7,6 @@
 //! |---|---|
 //! | [`measure`] | repetitions, medians, ours against a baseline in turns |
 //! | [`child`], [`memory`] | measurements in processes of their own, and their peak of memory |
-//! | [`fit`] | exponents of growth from a log-log fit |
 //! | [`record`] | what is reported, as JSON and as a table, and the targets |
 //! | [`python`] | programs in Python, in a virtual environment of their own |
 //! | [`stream`] | the observations that filters are timed on |
@@ -19,7 +18,6 @@
 
 pub mod child;
 pub mod error;
-pub mod fit;
 pub mod measure;
 pub mod memory;
 pub mod plain;

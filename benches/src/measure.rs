@@ -38,6 +38,15 @@ impl Spread {
     }
 }
 
+/// The mean and its standard error, 0 for that of a single number; NaN of none.
+#[must_use]
+pub fn mean_and_error(values: &[f64]) -> (f64, f64) {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (mean, (squares / (n - 1.0).max(1.0) / n).sqrt())
+}
+
 /// Ours and a baseline, run alternately.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Comparison {
@@ -56,6 +65,17 @@ pub fn seconds<T>(work: impl FnOnce() -> T) -> f64 {
     let elapsed = start.elapsed().as_secs_f64();
     std::hint::black_box(result);
     elapsed
+}
+
+/// The seconds that `work` takes, and what it returns.
+///
+/// # Errors
+/// The error of `work`.
+pub fn timed<T, E>(work: impl FnOnce() -> Result<T, E>) -> Result<(f64, T), E> {
+    let start = Instant::now();
+    let result = work();
+    let elapsed = start.elapsed().as_secs_f64();
+    std::hint::black_box(result).map(|value| (elapsed, value))
 }
 
 /// The spread of `repetitions` (at least 1) runs of `run`, which returns its seconds per unit of work, after

@@ -13,7 +13,7 @@ mod predator;
 mod regression;
 mod schools;
 
-pub use baselines::{Counted, batch_and_match, full_rank_advi, isotropic_mixture, multi_path, pathfinder};
+pub use baselines::{Counted, batch_and_match, full_rank_advi, multi_path};
 pub use cases::{Case, cases};
 pub use distance::{Wasserstein, wasserstein};
 

@@ -18,9 +18,6 @@ pub enum Unit {
     /// Nanoseconds per call.
     #[serde(rename = "ns")]
     Nanoseconds,
-    /// Exponent of growth.
-    #[serde(rename = "exponent")]
-    Exponent,
     /// Bytes of memory.
     #[serde(rename = "B")]
     Bytes,
@@ -226,7 +223,7 @@ fn format_value(value: f64, unit: Unit) -> String {
     let seconds = match unit {
         Unit::Seconds => value,
         Unit::Nanoseconds => value * 1e-9,
-        Unit::Exponent | Unit::Fraction | Unit::Deviations => return format!("{value:.3}"),
+        Unit::Fraction | Unit::Deviations => return format!("{value:.3}"),
         Unit::Nats => return format!("{value:.4} nats"),
         Unit::Bytes => return format!("{:.0} MiB", value / f64::from(1 << 20)),
     };
@@ -252,7 +249,7 @@ mod tests {
             Record::alone("s/root/probit/all", Spread { median: 150.0, min: 140.0, max: 1234.0 }, Unit::Nanoseconds);
         report.push(root.target(Target::Below(300.0)).target(Target::Aim(100.0)));
         report
-            .push(Record::number("s/growth/d", 1.98, Unit::Exponent).target(Target::Near { value: 2.0, margin: 0.1 }));
+            .push(Record::number("s/share/d10", 1.98, Unit::Fraction).target(Target::Near { value: 2.0, margin: 0.1 }));
         report
     }
 
@@ -262,7 +259,7 @@ mod tests {
         let expected = serde_json::json!([
             {"name": "s/rule/sequential/d10", "value": 2e-4, "unit": "s", "baseline": "plain", "ratio": 3.0},
             {"name": "s/root/probit/all", "value": 150.0, "unit": "ns", "baseline": null, "ratio": null},
-            {"name": "s/growth/d", "value": 1.98, "unit": "exponent", "baseline": null, "ratio": null},
+            {"name": "s/share/d10", "value": 1.98, "unit": "fraction", "baseline": null, "ratio": null},
         ]);
         assert_eq!(parsed, expected);
     }
@@ -280,7 +277,7 @@ mod tests {
 
     #[test]
     fn a_value_that_is_not_a_number_meets_nothing() {
-        let record = Record::number("s/growth/d", f64::NAN, Unit::Exponent);
+        let record = Record::number("s/share/d10", f64::NAN, Unit::Fraction);
         assert!(!Target::Near { value: 2.0, margin: 0.1 }.met(&record));
         assert!(!Target::Below(1.0).met(&record));
     }

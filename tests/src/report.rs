@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use crate::CaseError;
+use vi_linalg::faer::MatRef;
+
+use crate::json::Node;
+use crate::{CaseError, compare};
 
 /// What came of one comparison.
 #[derive(Debug, Clone, PartialEq)]
@@ -109,6 +112,58 @@ impl Report {
     /// Files a comparison.
     pub fn compare(&mut self, name: &str, error: f64, tolerance: f64) {
         self.push(name, Outcome::Compared { error, tolerance, place: None });
+    }
+
+    /// Files the comparison with the number that `at` has under `key`, relative to its size or to `floor`; nothing where there is none.
+    ///
+    /// # Errors
+    /// [`CaseError::Type`].
+    pub fn number(
+        &mut self,
+        at: &Node<'_>,
+        key: &str,
+        found: f64,
+        floor: f64,
+        tolerance: f64,
+    ) -> Result<(), CaseError> {
+        let Some(stored) = at.find(key) else { return Ok(()) };
+        let stored = stored.number()?;
+        self.compare(key, compare::scaled(found, stored, stored.abs().max(floor)), tolerance);
+        Ok(())
+    }
+
+    /// The same of a vector, by norms: see [`compare::vectors`].
+    ///
+    /// # Errors
+    /// [`CaseError::Type`], [`CaseError::Length`].
+    pub fn vector(
+        &mut self,
+        at: &Node<'_>,
+        key: &str,
+        found: &[f64],
+        floor: f64,
+        tolerance: f64,
+    ) -> Result<(), CaseError> {
+        let Some(stored) = at.find(key) else { return Ok(()) };
+        self.compare(key, compare::vectors(found, &stored.vector_of(found.len())?, floor), tolerance);
+        Ok(())
+    }
+
+    /// The same of a matrix, by norms.
+    ///
+    /// # Errors
+    /// [`CaseError::Type`], [`CaseError::Length`].
+    pub fn matrix(
+        &mut self,
+        at: &Node<'_>,
+        key: &str,
+        found: MatRef<'_, f64>,
+        tolerance: f64,
+    ) -> Result<(), CaseError> {
+        let Some(stored) = at.find(key) else { return Ok(()) };
+        let stored = stored.matrix_of(found.nrows(), found.ncols())?;
+        self.compare(key, compare::matrices(found, stored.as_ref()), tolerance);
+        Ok(())
     }
 
     /// Files the worst of several comparisons under one name; `errors` are told by where they were made.

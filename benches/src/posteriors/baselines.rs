@@ -2,13 +2,11 @@
 
 mod advi;
 mod batch_match;
-mod isotropic;
 mod pathfinder;
 
 pub use advi::full_rank_advi;
 pub use batch_match::batch_and_match;
-pub use isotropic::isotropic_mixture;
-pub use pathfinder::{multi_path, pathfinder};
+pub use pathfinder::multi_path;
 
 use std::cell::Cell;
 
@@ -68,11 +66,6 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 /// `μ + L·z`, `L` lower triangular.
 fn mapped(mean: &[f64], l: MatRef<'_, f64>, z: &[f64]) -> Vec<f64> {
     (0..mean.len()).map(|i| mean[i] + (0..=i).map(|j| l[(i, j)] * z[j]).sum::<f64>()).collect()
-}
-
-fn draws(n: usize, mean: &[f64], l: MatRef<'_, f64>, rng: &mut ChaCha8Rng) -> Mat<f64> {
-    let rows: Vec<Vec<f64>> = (0..n).map(|_| mapped(mean, l, &normals(mean.len(), rng))).collect();
-    Mat::from_fn(n, mean.len(), |i, j| rows[i][j])
 }
 
 /// Draws on which Gaussians are compared by their bounds: the same for all.

@@ -23,6 +23,7 @@ use std::time::Instant;
 use exact::{Exact, Held, Known};
 
 use super::{Effort, Suite};
+use crate::measure::mean_and_error;
 use crate::record::{Record, Report, Target, Unit};
 use crate::{BenchError, folder, root};
 
@@ -68,13 +69,8 @@ impl Shares {
 
     /// Mean and standard error at one level.
     fn at(&self, level: usize) -> Option<(f64, f64)> {
-        let n = self.0.len() as f64;
-        if self.0.len() < 2 {
-            return None;
-        }
-        let mean = self.0.iter().map(|share| share[level]).sum::<f64>() / n;
-        let variance = self.0.iter().map(|share| (share[level] - mean).powi(2)).sum::<f64>() / (n - 1.0);
-        Some((mean, (variance / n).sqrt()))
+        let shares: Vec<f64> = self.0.iter().map(|share| share[level]).collect();
+        (shares.len() > 1).then(|| mean_and_error(&shares))
     }
 }
 
@@ -143,13 +139,9 @@ impl Tally {
     }
 }
 
-/// Mean and standard error; 0 for the error of a single number.
+/// Mean and standard error of some numbers.
 fn mean(values: &[f64]) -> Option<(f64, f64)> {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    let error = if values.len() > 1 { (squares / (n - 1.0) / n).sqrt() } else { 0.0 };
-    (!values.is_empty()).then_some((mean, error))
+    (!values.is_empty()).then(|| mean_and_error(values))
 }
 
 fn run(effort: Effort) -> Result<Report, BenchError> {

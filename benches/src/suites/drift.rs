@@ -8,7 +8,7 @@ use vi_models::online::{BeliefKind, Memory, OnlineLinear, OnlineLogistic, Online
 
 use super::{Effort, Suite};
 use crate::BenchError;
-use crate::measure::seconds;
+use crate::measure::timed;
 use crate::record::{Record, Report, Target, Unit};
 
 pub(super) const SUITE: Suite = Suite {
@@ -142,9 +142,7 @@ fn quiet(effort: Effort, report: &mut Report) -> Result<(), BenchError> {
             let expected = 1.0 + spoken as f64;
             squares += (model.predict(&x)?.mean() - expected).powi(2);
             let label = expected + rng.sample::<f64, _>(StandardNormal);
-            let mut done = Ok(());
-            elapsed += seconds(|| done = model.update(&x, label));
-            done?;
+            elapsed += timed(|| model.update(&x, label))?.0;
             if t % 1000 == 999 {
                 for j in 0..3 {
                     widest = widest.max(model.weight(j)?.variance() / 9.0);

@@ -1,8 +1,7 @@
-//! The models that people use: batch variational Bayes beside scikit-learn and NumPy, what a row of the
-//! front door costs, and its throughput.
+//! The models that people use: batch variational Bayes beside scikit-learn and NumPy, and what a row of the
+//! front door costs.
 
 mod families;
-mod front_door;
 mod row_cost;
 mod vb;
 
@@ -12,7 +11,7 @@ use crate::record::Report;
 
 pub(super) const SUITE: Suite = Suite {
     name: "models",
-    about: "batch variational Bayes per iteration at n = 10⁴, d = 100 and n = d = 1000, beside scikit-learn and NumPy; a row of the front door with one prior scale, the default and fading; its throughput, counts and classes among it",
+    about: "batch variational Bayes per iteration at n = 10⁴, d = 100 and n = d = 1000, beside scikit-learn and NumPy; a row of the front door with one prior scale, the default and fading; of numbers, counts and classes",
     run,
 };
 
@@ -20,7 +19,6 @@ fn run(effort: Effort) -> Result<Report, BenchError> {
     let mut report = Report::default();
     row_cost::run(effort, &mut report)?;
     vb::run(effort, &mut report)?;
-    front_door::run(effort, &mut report)?;
     families::run(effort, &mut report)?;
     Ok(report)
 }

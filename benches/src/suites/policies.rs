@@ -14,7 +14,7 @@ use vi_models::online::{Kind as Family, Model, Observation, OnlineLinear, Row, R
 use self::worlds::{CHOOSING, JUDGING, Kind, World};
 use super::{Effort, Suite};
 use crate::BenchError;
-use crate::measure::Spread;
+use crate::measure::{Spread, mean_and_error};
 use crate::python::{Environment, PythonError};
 use crate::record::{Record, Report, Unit};
 
@@ -84,14 +84,6 @@ fn run(effort: Effort) -> Result<Report, BenchError> {
         }
     }
     Ok(report)
-}
-
-/// Mean and its standard error.
-fn mean_and_error(values: &[f64]) -> (f64, f64) {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    (mean, (squares / (n * (n - 1.0))).sqrt())
 }
 
 /// The regret in the worlds of all seeds, each as a share of that of random choice.

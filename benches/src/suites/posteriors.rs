@@ -6,23 +6,20 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use vi_boost::gaussian::{self, GaussianSettings};
 use vi_boost::{
-    Boost, BoostError, BoostSettings, Component, Diagnosis, Evaluations, Family, FitSettings, GaussianMixture,
-    LogDensity as _, fit,
+    Boost, BoostError, BoostSettings, Component, Diagnosis, Evaluations, FitSettings, GaussianMixture, LogDensity as _,
+    fit,
 };
 use vi_linalg::faer::Mat;
 
 use super::{Effort, Suite};
 use crate::BenchError;
 use crate::measure::seconds;
-use crate::posteriors::{
-    Case, Counted, batch_and_match, cases, full_rank_advi, isotropic_mixture, multi_path, pathfinder, reported,
-    wasserstein,
-};
+use crate::posteriors::{Case, Counted, batch_and_match, cases, full_rank_advi, multi_path, reported, wasserstein};
 use crate::record::{Record, Report, Target, Unit};
 
 pub(super) const SUITE: Suite = Suite {
     name: "posteriors",
-    about: "eight posteriors with reference draws: ours, Pathfinder, ADVI, batch and match, isotropic mixtures",
+    about: "eight posteriors with reference draws: ours, Pathfinder, ADVI, batch and match",
     run,
 };
 
@@ -61,13 +58,10 @@ struct Method {
 const METHODS: &[Method] = &[
     Method { name: "fit", startless: true, run: one_call },
     Method { name: "boost", startless: false, run: boost },
-    Method { name: "gaussian", startless: false, run: |case, sd, rng| single(case, Family::Full, sd, rng) },
-    Method { name: "mean_field", startless: false, run: |case, sd, rng| single(case, Family::Diagonal, sd, rng) },
-    Method { name: "pathfinder", startless: false, run: path },
+    Method { name: "gaussian", startless: false, run: single },
     Method { name: "multi_path", startless: false, run: paths },
     Method { name: "advi", startless: false, run: advi },
     Method { name: "batch_match", startless: false, run: matched },
-    Method { name: "isotropic32", startless: false, run: isotropic },
 ];
 
 fn run(effort: Effort) -> Result<Report, BenchError> {
@@ -151,26 +145,17 @@ fn boost(case: &Case, sd: f64, rng: &mut ChaCha8Rng) -> Result<Outcome, String> 
     Ok(Outcome::of(q, evaluations, rng))
 }
 
-fn single(case: &Case, family: Family, sd: f64, rng: &mut ChaCha8Rng) -> Result<Outcome, String> {
-    let settings = GaussianSettings { family, ..GaussianSettings::default() };
-    let (q, info) = said(gaussian::fit(&case.target, &said(start(case, sd))?, &settings, rng))?;
+fn single(case: &Case, sd: f64, rng: &mut ChaCha8Rng) -> Result<Outcome, String> {
+    let (q, info) = said(gaussian::fit(&case.target, &said(start(case, sd))?, &GaussianSettings::default(), rng))?;
     Ok(Outcome::of(GaussianMixture::single(q), info.target_evaluations, rng))
 }
 
-/// Paths of the multi-path method, and of the single one as the best of as many by their bound.
-const PATHS: usize = 4;
-const MANY_PATHS: usize = 20;
-
-fn path(case: &Case, sd: f64, rng: &mut ChaCha8Rng) -> Result<Outcome, String> {
-    let target = Counted::new(&case.target);
-    let all: Vec<_> = (0..PATHS).filter_map(|_| pathfinder(&target, sd, rng)).collect();
-    let best = all.into_iter().max_by(|a, b| a.bound.total_cmp(&b.bound)).ok_or("no path")?;
-    said(Outcome::gaussian(&best.mean, &best.factor, target.evaluations(), rng))
-}
+/// Paths of Pathfinder.
+const PATHS: usize = 20;
 
 fn paths(case: &Case, sd: f64, rng: &mut ChaCha8Rng) -> Result<Outcome, String> {
     let target = Counted::new(&case.target);
-    let draws = multi_path(&target, sd, MANY_PATHS, DRAWS, rng).ok_or("no path")?;
+    let draws = multi_path(&target, sd, PATHS, DRAWS, rng).ok_or("no path")?;
     Ok(Outcome { draws, mixture: None, evaluations: target.evaluations(), phases: None })
 }
 
@@ -184,12 +169,6 @@ fn matched(case: &Case, sd: f64, rng: &mut ChaCha8Rng) -> Result<Outcome, String
     let target = Counted::new(&case.target);
     let (mean, factor) = batch_and_match(&target, sd, 2000, 32, rng);
     said(Outcome::gaussian(&mean, &factor, target.evaluations(), rng))
-}
-
-fn isotropic(case: &Case, sd: f64, rng: &mut ChaCha8Rng) -> Result<Outcome, String> {
-    let target = Counted::new(&case.target);
-    let q = said(isotropic_mixture(&target, sd, 32, 5000, rng))?;
-    Ok(Outcome::of(q, target.evaluations(), rng))
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ use serde_json::Value;
 
 use super::{Effort, Suite};
 use crate::child::output_within;
+use crate::measure::Spread;
 use crate::python::Environment;
 use crate::record::{Record, Report, Unit};
 use crate::{BenchError, folder, root};
@@ -284,7 +285,7 @@ impl Balance {
             }
             by.push(difference);
         }
-        balance.median = median(&mut by);
+        balance.median = Spread::of(&by).median;
         balance
     }
 
@@ -299,12 +300,6 @@ impl Balance {
         let square = (self.won + self.lost) as f64 / n;
         (net, ((square - net * net) / n).sqrt())
     }
-}
-
-fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let n = values.len();
-    if n == 0 { f64::NAN } else { f64::midpoint(values[(n - 1) / 2], values[n / 2]) }
 }
 
 /// The mean scores of two methods on each table of some kinds, over the splits that both have.

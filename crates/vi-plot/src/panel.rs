@@ -1,8 +1,10 @@
 //! Panels: axes and layers, described in data units.
 
+use std::slice::from_ref;
+
 use super::axis::Axis;
 use super::contour::Grid;
-use super::palette::{Colour, Style, WHITE};
+use super::palette::{Colour, Marker, Style, WHITE};
 
 /// The colours of a heat map's values.
 #[derive(Clone, Copy, Debug)]
@@ -124,9 +126,8 @@ impl Panel {
         self
     }
 
-    fn push(mut self, shape: Shape, label: impl Into<Label>) -> Self {
-        let Label(label) = label.into();
-        self.layers.push(Layer { shape, label });
+    fn push(mut self, shape: Shape, label: &str) -> Self {
+        self.layers.push(Layer { shape, label: (!label.is_empty()).then(|| label.to_owned()) });
         self
     }
 
@@ -219,26 +220,14 @@ impl Panel {
     }
 }
 
-struct Label(Option<String>);
-
-impl From<&str> for Label {
-    fn from(s: &str) -> Self {
-        Self((!s.is_empty()).then(|| s.to_owned()))
-    }
-}
-
 impl Layer {
     pub(super) fn key(&self) -> Option<Key> {
         match &self.shape {
-            Shape::Line { style, marks, .. } => Some(if *marks == 0 {
-                Key::Line(style.marker(super::palette::Marker::None))
-            } else {
-                Key::Line(*style)
-            }),
-            Shape::Vertical { style, .. } | Shape::Horizontal { style, .. } | Shape::Overlay { style, .. } => {
-                Some(Key::Line(style.marker(super::palette::Marker::None)))
-            }
-            Shape::Spread { style, .. } => Some(Key::Line(*style)),
+            Shape::Line { style, marks: 0, .. }
+            | Shape::Vertical { style, .. }
+            | Shape::Horizontal { style, .. }
+            | Shape::Overlay { style, .. } => Some(Key::Line(style.marker(Marker::None))),
+            Shape::Line { style, .. } | Shape::Spread { style, .. } => Some(Key::Line(*style)),
             Shape::Points { style, .. } => Some(Key::Points(*style)),
             Shape::Band { colour, alpha, .. } | Shape::Bars { colour, alpha, .. } => Some(Key::Fill(*colour, *alpha)),
             Shape::Heat { .. } | Shape::Text { .. } => None,
@@ -247,46 +236,18 @@ impl Layer {
 
     /// The values this layer shows on the x axis (`horizontal`) or the y axis.
     pub(super) fn values(&self, horizontal: bool) -> Vec<f64> {
-        match &self.shape {
-            Shape::Line { x, y, .. } | Shape::Points { x, y, .. } => {
-                if horizontal {
-                    x.clone()
-                } else {
-                    y.clone()
-                }
-            }
-            Shape::Band { x, lo, hi, .. } => {
-                if horizontal {
-                    x.clone()
-                } else {
-                    [lo.as_slice(), hi].concat()
-                }
-            }
-            Shape::Vertical { at, .. } if horizontal => vec![*at],
-            Shape::Horizontal { at, .. } if !horizontal => vec![*at],
-            Shape::Heat { grid, .. } => {
-                if horizontal {
-                    grid.xs.clone()
-                } else {
-                    grid.ys.clone()
-                }
-            }
-            Shape::Bars { left, right, height, .. } => {
-                if horizontal {
-                    [left.as_slice(), right].concat()
-                } else {
-                    [height.as_slice(), &[0.0]].concat()
-                }
-            }
-            Shape::Spread { at, lo, hi, sideways, .. } => {
-                if *sideways == horizontal {
-                    [lo.as_slice(), hi].concat()
-                } else {
-                    at.clone()
-                }
-            }
-            _ => Vec::new(),
-        }
+        let (across, up): (Vec<&[f64]>, Vec<&[f64]>) = match &self.shape {
+            Shape::Line { x, y, .. } | Shape::Points { x, y, .. } => (vec![x], vec![y]),
+            Shape::Band { x, lo, hi, .. } => (vec![x], vec![lo, hi]),
+            Shape::Vertical { at, .. } => (vec![from_ref(at)], Vec::new()),
+            Shape::Horizontal { at, .. } => (Vec::new(), vec![from_ref(at)]),
+            Shape::Heat { grid, .. } => (vec![&grid.xs], vec![&grid.ys]),
+            Shape::Bars { left, right, height, .. } => (vec![left, right], vec![height, &[0.0]]),
+            Shape::Spread { at, lo, hi, sideways: true, .. } => (vec![lo, hi], vec![at]),
+            Shape::Spread { at, lo, hi, .. } => (vec![at], vec![lo, hi]),
+            Shape::Overlay { .. } | Shape::Text { .. } => (Vec::new(), Vec::new()),
+        };
+        if horizontal { across.concat() } else { up.concat() }
     }
 
     /// Lengths that must agree, and what the layer is called in an error.

@@ -54,10 +54,7 @@ fn check_hadamard(hadamard: &Node<'_>, report: &mut Report) -> Result<(), CaseEr
     }
     let sequency = Mat::from_fn(rows, n, |i, j| natural[(i, order[j])]);
     for (key, found) in [("natural_order", natural), ("sequency_order", sequency)] {
-        if let Some(stored) = hadamard.find(key) {
-            let stored = stored.matrix_of(rows, n)?;
-            report.compare(key, compare::matrices(found.as_ref(), stored.as_ref()), tolerance::FEATURES);
-        }
+        report.matrix(hadamard, key, found.as_ref(), tolerance::FEATURES)?;
     }
     Ok(())
 }
@@ -273,8 +270,8 @@ fn check_concatenation(case: &Node<'_>, report: &mut Report) -> Result<(), CaseE
 
     let theta = [scales.clone(), at_radial].concat();
     let found = basis.features(&theta, x.as_ref(), Par::Seq)?;
-    let stored = expected.get("Phi")?.matrix_of(found.nrows(), found.ncols())?;
-    report.compare("Phi", compare::matrices(found.as_ref(), stored.as_ref()), tolerance::FEATURES);
+    expected.get("Phi")?;
+    report.matrix(&expected, "Phi", found.as_ref(), tolerance::FEATURES)?;
     if let Some(stored) = expected.find("grad_rff_lenscale") {
         let stored = stored.items()?;
         expected.check_len(scales.len(), stored.len())?;
@@ -285,11 +282,8 @@ fn check_concatenation(case: &Node<'_>, report: &mut Report) -> Result<(), CaseE
             report.compare(&format!("grad_rff_lenscale/{i}"), error, tolerance::FEATURE_DIFFERENCES);
         }
     }
-    if let Some(stored) = expected.find("regulariser_diagonal") {
-        let stored = stored.vector_of(basis.width())?;
-        let found = prior_variances(&basis, &variances)?;
-        report.compare("regulariser_diagonal", compare::vectors(&found, &stored, 0.0), tolerance::FEATURES);
-    }
+    let diagonal = prior_variances(&basis, &variances)?;
+    report.vector(&expected, "regulariser_diagonal", &diagonal, 0.0, tolerance::FEATURES)?;
     if let Some(stored) = expected.find("slices") {
         let found: Vec<f64> = basis
             .regularisers()
@@ -300,8 +294,5 @@ fn check_concatenation(case: &Node<'_>, report: &mut Report) -> Result<(), CaseE
         expected.check_len(found.len(), stored.len())?;
         report.compare("slices", compare::vectors(&found, &stored, 0.0), 0.0);
     }
-    if let Some(stored) = expected.find("dim") {
-        report.compare("dim", compare::relative(basis.width() as f64, stored.number()?), 0.0);
-    }
-    Ok(())
+    report.number(&expected, "dim", basis.width() as f64, 0.0, 0.0)
 }

@@ -112,21 +112,12 @@ fn check_case(case: &Node<'_>, report: &mut Report) -> Result<(), CaseError> {
 fn check_at_inputs(problem: &Problem<'_>, expected: &Node<'_>, report: &mut Report) -> Result<(), CaseError> {
     let Problem { inputs, x, y, .. } = problem;
     let (basis, hyper, slopes) = problem.at(inputs)?;
-    if let Some(stored) = expected.find("Phi") {
-        let found = basis.features(&hyper.theta, x.as_ref(), Par::Seq)?;
-        let stored = stored.matrix_of(found.nrows(), found.ncols())?;
-        report.compare("Phi", compare::matrices(found.as_ref(), stored.as_ref()), tolerance::FEATURES);
-    }
+    let features = basis.features(&hyper.theta, x.as_ref(), Par::Seq)?;
+    report.matrix(expected, "Phi", features.as_ref(), tolerance::FEATURES)?;
     let evidence = slm::evidence(&basis, &hyper, x.as_ref(), y, Par::Seq)?;
     let model = Slm::new(basis, hyper, x.as_ref(), y, Par::Seq)?;
-    for (key, found) in
-        [("elbo", model.bound(x.as_ref(), y, Par::Seq)?), ("log_marginal_likelihood_direct", evidence.value)]
-    {
-        if let Some(stored) = expected.find(key) {
-            let stored = stored.number()?;
-            report.compare(key, compare::scaled(found, stored, stored.abs().max(1.0)), tolerance::KALMAN);
-        }
-    }
+    report.number(expected, "elbo", model.bound(x.as_ref(), y, Par::Seq)?, 1.0, tolerance::KALMAN)?;
+    report.number(expected, "log_marginal_likelihood_direct", evidence.value, 1.0, tolerance::KALMAN)?;
     check_posterior(&model, expected, report)?;
 
     // Exact derivatives where the file has right ones, and finite differences.
@@ -152,21 +143,10 @@ fn check_at_inputs(problem: &Problem<'_>, expected: &Node<'_>, report: &mut Repo
 
 fn check_posterior(model: &Slm<Composed>, expected: &Node<'_>, report: &mut Report) -> Result<(), CaseError> {
     let (mean, covariance) = (model.weight_mean(), model.weight_covariance());
-    let d = mean.len();
-    if let Some(stored) = expected.find("posterior_mean") {
-        let error = compare::vectors(&mean, &stored.vector_of(d)?, 0.0);
-        report.compare("posterior_mean", error, tolerance::SLM_POSTERIOR);
-    }
-    if let Some(stored) = expected.find("posterior_cov") {
-        let error = compare::matrices(covariance.as_ref(), stored.matrix_of(d, d)?.as_ref());
-        report.compare("posterior_cov", error, tolerance::SLM_POSTERIOR);
-    }
-    if let Some(stored) = expected.find("posterior_cov_diag") {
-        let diagonal: Vec<f64> = (0..d).map(|j| covariance[(j, j)]).collect();
-        let error = compare::vectors(&diagonal, &stored.vector_of(d)?, 0.0);
-        report.compare("posterior_cov_diag", error, tolerance::SLM_POSTERIOR);
-    }
-    Ok(())
+    let diagonal: Vec<f64> = (0..mean.len()).map(|j| covariance[(j, j)]).collect();
+    report.vector(expected, "posterior_mean", &mean, 0.0, tolerance::SLM_POSTERIOR)?;
+    report.matrix(expected, "posterior_cov", covariance.as_ref(), tolerance::SLM_POSTERIOR)?;
+    report.vector(expected, "posterior_cov_diag", &diagonal, 0.0, tolerance::SLM_POSTERIOR)
 }
 
 /// The stored end of a search is compared at its own values; ours must not end lower.
@@ -184,12 +164,8 @@ fn check_learned(problem: &Problem<'_>, learned: &Node<'_>, report: &mut Report)
         let predictions = model.predict(points.as_ref(), Par::Seq)?;
         let means: Vec<f64> = predictions.iter().map(|p| p.mean).collect();
         let variances: Vec<f64> = predictions.iter().map(|p| p.predictive_variance).collect();
-        for (key, found) in [("pred_mean", means), ("pred_var", variances)] {
-            if let Some(stored) = learned.find(key) {
-                let error = compare::vectors(&found, &stored.vector_of(found.len())?, 0.0);
-                report.compare(key, error, tolerance::SLM_POSTERIOR);
-            }
-        }
+        report.vector(learned, "pred_mean", &means, 0.0, tolerance::SLM_POSTERIOR)?;
+        report.vector(learned, "pred_var", &variances, 0.0, tolerance::SLM_POSTERIOR)?;
     }
 
     let (basis, _, _) = problem.basis(&vec![1.0; scales(learned)?.len()])?;

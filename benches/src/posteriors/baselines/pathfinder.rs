@@ -6,7 +6,7 @@ use vi_core::psis;
 use vi_linalg::Cholesky;
 use vi_linalg::faer::Mat;
 
-use super::{Counted, dot, draws, mapped, normals};
+use super::{Counted, dot, mapped, normals};
 
 /// Pairs that the inverse Hessian keeps, steps of a path, and draws on which bounds are compared.
 const HISTORY: usize = 6;
@@ -14,19 +14,15 @@ const STEPS: usize = 1000;
 const BOUND_DRAWS: usize = 25;
 
 /// The best Gaussian of a path: mean, factor, bound.
-#[derive(Debug, Clone)]
-pub struct Path {
-    /// The mean.
-    pub mean: Vec<f64>,
-    /// The lower factor of the covariance.
-    pub factor: Mat<f64>,
+struct Path {
+    mean: Vec<f64>,
+    factor: Mat<f64>,
     /// The bound on the draws it was chosen by.
-    pub bound: f64,
+    bound: f64,
 }
 
 /// One path from a draw of `N(0, sd²I)`; `None` where the target has no value there, or no Gaussian along the path a finite bound.
-#[must_use]
-pub fn pathfinder(target: &Counted<'_>, sd: f64, rng: &mut ChaCha8Rng) -> Option<Path> {
+fn pathfinder(target: &Counted<'_>, sd: f64, rng: &mut ChaCha8Rng) -> Option<Path> {
     let d = target.dim();
     let mut x: Vec<f64> = normals(d, rng).iter().map(|z| sd * z).collect();
     let mut g = vec![0.0; d];
@@ -162,12 +158,4 @@ pub fn multi_path(target: &Counted<'_>, sd: f64, paths: usize, n: usize, rng: &m
         })
         .collect();
     Some(Mat::from_fn(n, target.dim(), |i, j| rows[pick[i]][j]))
-}
-
-impl Path {
-    /// `n` draws.
-    #[must_use]
-    pub fn draw(&self, n: usize, rng: &mut ChaCha8Rng) -> Mat<f64> {
-        draws(n, &self.mean, self.factor.as_ref(), rng)
-    }
 }

@@ -5,10 +5,9 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 use vi_core::{Belief, Explicit, GaussianLikelihood, LowRankGaussian, LowRankSettings, MeanMoves};
-use vi_linalg::faer::linalg::matmul::matmul;
-use vi_linalg::faer::{Accum, Mat, MatRef, Par};
+use vi_linalg::faer::{MatRef, Par};
 
-use crate::measure::{Spread, seconds};
+use crate::measure::{Spread, timed};
 use crate::{BenchError, memory};
 
 /// How rows are projected.
@@ -56,8 +55,6 @@ pub(super) struct Case {
 pub(super) struct Found {
     /// Seconds per observation, by repetitions.
     pub(super) seconds: Vec<f64>,
-    /// Flops per second of faer's square product, measured before each of them.
-    pub(super) rates: Vec<f64>,
     /// Bytes of the rows that the caller holds.
     pub(super) rows: f64,
     /// Bytes of `W`, `ψ` and `μ`.
@@ -69,12 +66,6 @@ pub(super) struct Found {
 impl Found {
     pub(super) fn time(&self) -> Spread {
         Spread::of(&self.seconds)
-    }
-
-    /// The seconds over those of `flops` at the rate measured beside them.
-    pub(super) fn over_flops(&self, flops: f64) -> Spread {
-        let ratios: Vec<f64> = self.seconds.iter().zip(&self.rates).map(|(time, rate)| time * rate / flops).collect();
-        Spread::of(&ratios)
     }
 }
 
@@ -104,23 +95,13 @@ impl Case {
         let rows = Rows::new(d, count);
         let mut belief = self.belief(settings)?;
         let rule = Explicit(GaussianLikelihood::new(1.0)?);
-        let mut product = SquareProduct::new();
-        let mut found = Found {
-            seconds: Vec::new(),
-            rates: Vec::new(),
-            rows: (8 * count * d) as f64,
-            state: (8 * d * (p + 2)) as f64,
-            peak: None,
-        };
+        let mut found =
+            Found { seconds: Vec::new(), rows: (8 * count * d) as f64, state: (8 * d * (p + 2)) as f64, peak: None };
         let since = memory::reset_peak();
         // The first repetition is not counted: it meets W = 0 in blocks, and memory for the first time.
         for repetition in 0..=self.repetitions {
-            let rate = product.rate(par);
-            let mut done = Ok(());
-            let elapsed = seconds(|| done = rows.observe(&mut belief, rule, par));
-            done?;
+            let (elapsed, ()) = timed(|| rows.observe(&mut belief, rule, par))?;
             if repetition > 0 {
-                found.rates.push(rate);
                 found.seconds.push(elapsed / count as f64);
             }
         }
@@ -186,28 +167,6 @@ impl Rows {
     }
 }
 
-/// A square product by faer, large enough for its full rate.
-struct SquareProduct {
-    a: Mat<f64>,
-    out: Mat<f64>,
-}
-
-const SQUARE: usize = 1024;
-
-impl SquareProduct {
-    fn new() -> Self {
-        let a = Mat::from_fn(SQUARE, SQUARE, |i, j| ((i * 7 + j * 13) % 17) as f64 - 8.0);
-        Self { a, out: Mat::zeros(SQUARE, SQUARE) }
-    }
-
-    /// Flops per second, the best of three.
-    fn rate(&mut self, par: Par) -> f64 {
-        let run = || seconds(|| matmul(self.out.as_mut(), Accum::Replace, self.a.as_ref(), self.a.as_ref(), 1.0, par));
-        let best = std::iter::repeat_with(run).take(3).fold(f64::INFINITY, f64::min);
-        2.0 * (SQUARE as f64).powi(3) / best
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -229,9 +188,9 @@ mod tests {
         for form in Form::ALL {
             let case = Case { form, d: 500, p: 2, repetitions: 2 };
             let found: Found = serde_json::from_str(&child(&case.job()).unwrap()).unwrap();
-            assert_eq!((found.seconds.len(), found.rates.len()), (2, 2));
+            assert_eq!(found.seconds.len(), 2);
             assert_eq!(found.state, 8.0 * 500.0 * 4.0);
-            assert!(found.time().median > 0.0 && found.over_flops(1.0).median > 0.0);
+            assert!(found.time().median > 0.0);
         }
     }
 }

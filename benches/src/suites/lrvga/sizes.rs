@@ -22,7 +22,8 @@ const TARGET: &str = "d1e6_p100";
 
 const NUMPY: &str = "plain_numpy, 1 inner loop";
 
-pub(super) fn run(effort: Effort, report: &mut Report) -> Result<(), BenchError> {
+pub(super) fn run(effort: Effort) -> Result<Report, BenchError> {
+    let mut report = Report::default();
     let environment = Environment::set_up(&folder());
     for (d, p, size, blocks, steps, rows) in SIZES {
         let numpy = numpy(&environment, d, p, effort.choose(rows, 1));
@@ -36,11 +37,10 @@ pub(super) fn run(effort: Effort, report: &mut Report) -> Result<(), BenchError>
             let case = Case { form, d, p, repetitions: effort.choose(repetitions, 1) };
             let found: Found = child::run(&case.job())?;
             report.push(time(name, &found, &numpy, form, size));
-            push_memory(report, &found, form, size);
-            push_flops(report, &found, (form, d, p), size);
+            push_memory(&mut report, &found, form, size);
         }
     }
-    Ok(())
+    Ok(report)
 }
 
 /// Seconds per observation of NumPy's recursion, or why there are none.
@@ -91,20 +91,4 @@ fn push_memory(report: &mut Report, found: &Found, form: Form, size: &str) {
         (_, TARGET) => report.push(record(format!("lrvga/peak_over_state/{}/{size}", form.name()))),
         _ => {}
     }
-}
-
-/// The time as a multiple of that of the flops it stands for, at faer's rate in the same process.
-fn push_flops(report: &mut Report, found: &Found, (form, d, p): (Form, usize, usize), size: &str) {
-    let (d, p) = (d as f64, p as f64);
-    let (flops, limit) = match form {
-        Form::Blocked => (19.5 * d * p, 1.7),
-        Form::Step1 => (d * p * p, 2.5),
-        Form::Step3 => return,
-    };
-    if p < 100.0 {
-        return;
-    }
-    let name = format!("lrvga/{}_over_flops/{size}", form.name());
-    let record = Record::alone(name, found.over_flops(flops), Unit::Fraction);
-    report.push(if size == TARGET { record.target(Target::Below(limit)) } else { record });
 }

@@ -1,14 +1,14 @@
-//! Seconds per row of the front door's counts and classes, one thread, one row at a time: with one prior scale and by default; and
+//! Seconds per row of the front door's numbers, counts and classes, one thread, one row at a time: with one prior scale and by default; and
 //! seconds per interval.
 
 use vi_models::ModelError;
 use vi_models::online::family::{Counts, GlmFamily, SpreadCounts, Trials};
-use vi_models::online::{Observation, OnlineGlm, OnlineSettings, OnlineSoftmax, PriorScale};
+use vi_models::online::{Observation, OnlineGlm, OnlineLinear, OnlineSettings, OnlineSoftmax, PriorScale};
 
 use super::Effort;
-use super::front_door::push;
 use crate::BenchError;
-use crate::record::Report;
+use crate::measure::{measure, timed};
+use crate::record::{Record, Report, Unit};
 use crate::stream::Stream;
 
 const D: usize = 5;
@@ -32,6 +32,14 @@ pub(super) fn run(effort: Effort, report: &mut Report) -> Result<(), BenchError>
     glm(effort, report, "poisson", Counts, &rows, count)?;
     glm(effort, report, "negative_binomial", SpreadCounts { size: 3.0 }, &rows, count)?;
     glm(effort, report, "binomial", Trials, &rows, successes)?;
+    for (kind, settings) in kinds() {
+        let settings = OnlineSettings { intercept_scale: OnlineLinear::default_settings().intercept_scale, ..settings };
+        push(report, effort, format!("models/online_linear/{kind}/update_d{D}"), n, || {
+            let (shape, rate) = OnlineLinear::DEFAULT_NOISE;
+            let mut model = OnlineLinear::with_settings(D, settings.clone(), shape, rate)?;
+            rows.iter().zip(stream.responses()).try_for_each(|(row, &y)| model.update(row, y))
+        })?;
+    }
 
     let n = effort.choose(400, 100);
     let stream = Stream::new(PIXELS, n);
@@ -69,4 +77,16 @@ fn glm<F: GlmFamily + Copy>(
     push(report, effort, format!("models/online_{name}/default/interval_d{D}"), rows.len(), || {
         rows.iter().try_for_each(|row| model.predict(row, label(row))?.interval(0.9).map(drop))
     })
+}
+
+fn push(
+    report: &mut Report,
+    effort: Effort,
+    name: String,
+    n: usize,
+    work: impl Fn() -> Result<(), ModelError>,
+) -> Result<(), BenchError> {
+    let spread = measure(effort.choose(3, 1), || Ok::<_, ModelError>(timed(&work)?.0 / n as f64))?;
+    report.push(Record::alone(name, spread, Unit::Seconds));
+    Ok(())
 }

@@ -11,7 +11,7 @@ use vi_models::online::{BeliefKind, Memory, OnlineLogistic, OnlineSettings, Prio
 
 use super::Effort;
 use crate::BenchError;
-use crate::measure::{Comparison, Spread, seconds};
+use crate::measure::{Comparison, Spread, timed};
 use crate::record::{Record, Report, Target, Unit};
 use crate::stream::Stream;
 
@@ -102,9 +102,7 @@ fn measure(
         let mut model = OnlineLogistic::with_settings(inputs, settings.clone())?;
         let first = warm_up(inputs);
         (0..first).try_for_each(|t| update(&mut model, t))?;
-        let mut done = Ok(());
-        let elapsed = seconds(|| done = (first..first + n).try_for_each(|t| update(&mut model, t)));
-        done.map(|()| elapsed / n as f64)
+        Ok(timed(|| (first..first + n).try_for_each(|t| update(&mut model, t)))?.0 / n as f64)
     };
     let forms = [&one, &settings, &fading];
     let mut samples = [const { Vec::new() }; 3];

@@ -4,16 +4,14 @@
 //! of a linear fit decomposing the rows once, and so does `BayesianRidge`. NumPy's script times iterations alone, so beside it ours are
 //! the difference of a long fit and a short one.
 
-use std::cell::RefCell;
-
 use vi_linalg::faer::Par;
 use vi_models::ModelError;
 use vi_models::vb::{self, LinearPrior, LogitBound, LogitPrior, VbInfo, VbSettings};
 
 use super::Effort;
-use crate::measure::{measure, seconds};
+use crate::measure::timed;
 use crate::python::{Environment, PythonError, beside};
-use crate::record::{Record, Report, Target, Unit};
+use crate::record::{Report, Target};
 use crate::stream::Stream;
 use crate::{BenchError, folder};
 
@@ -42,9 +40,8 @@ impl Case {
 
     /// Seconds of a fit, and its iterations.
     fn timed(&self, fit: Fitted) -> Result<(f64, f64), BenchError> {
-        let info = RefCell::new(Ok(0));
-        let elapsed = seconds(|| *info.borrow_mut() = fit(self).map(|info| info.iterations));
-        Ok((elapsed, info.into_inner()? as f64))
+        let (elapsed, info) = timed(|| fit(self))?;
+        Ok((elapsed, info.iterations as f64))
     }
 
     /// Seconds of a whole fit, divided by its iterations.
@@ -70,13 +67,12 @@ type Fitted = fn(&Case) -> Result<VbInfo, ModelError>;
 /// What is fitted, and what with: script, its arguments, and the least ratio.
 type Fit = (&'static str, Fitted, &'static str, &'static str, f64);
 
-const FITS: [Fit; 5] = [
+const FITS: [Fit; 4] = [
     ("linear", linear, "vb_sklearn.py", "bayesian_ridge", 5.0),
     ("linear_ard", linear_ard, "vb_sklearn.py", "ard", 5.0),
     ("logit", logit, "plain_numpy.py", "vb_logit", 3.0),
     // NumPy's is without relevance determination, which costs it nothing.
     ("logit_ard", logit_ard, "plain_numpy.py", "vb_logit", 3.0),
-    ("logit_softplus", logit_softplus, "plain_numpy.py", "vb_logit", f64::NAN),
 ];
 
 fn linear(case: &Case) -> Result<VbInfo, ModelError> {
@@ -90,15 +86,8 @@ fn linear_ard(case: &Case) -> Result<VbInfo, ModelError> {
 }
 
 fn logit(case: &Case) -> Result<VbInfo, ModelError> {
-    logit_by(case, LogitBound::JaakkolaJordan)
-}
-
-fn logit_softplus(case: &Case) -> Result<VbInfo, ModelError> {
-    logit_by(case, LogitBound::Softplus)
-}
-
-fn logit_by(case: &Case, bound: LogitBound) -> Result<VbInfo, ModelError> {
     let (x, y) = (case.stream.inputs(), case.stream.labels());
+    let bound = LogitBound::JaakkolaJordan;
     Ok(vb::logit(x, y, LogitPrior::default(), bound, &case.settings, Par::Seq)?.info().clone())
 }
 
@@ -122,13 +111,8 @@ pub(super) fn run(effort: Effort, report: &mut Report) -> Result<(), BenchError>
                 if script == "vb_sklearn.py" { format!(" --iterations {ITERATIONS}") } else { String::new() };
             let arguments = format!("{theirs} --n {n} --d {d}{iterations}");
             let record = beside(&environment, script, name, effort.choose(5, 1), ours, &arguments)?;
-            report.push(if least.is_nan() { record } else { record.target(Target::RatioAtLeast(least)) });
+            report.push(record.target(Target::RatioAtLeast(least)));
         }
-        // What an iteration adds once the rows are decomposed.
-        let name = format!("models/vb_linear/marginal/n{n}_d{d}");
-        let marginal = measure(effort.choose(5, 1), || case.marginal(&short, linear))?.median.max(0.0);
-        report
-            .push(Record::number(name, marginal, Unit::Seconds).note("difference of two fits: good to a tenth of one"));
     }
     Ok(())
 }

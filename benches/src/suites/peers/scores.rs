@@ -11,6 +11,7 @@ use vi_models::metrics::{
 
 use super::sets::Kind;
 use crate::BenchError;
+use crate::measure::mean_and_error;
 
 /// No probability is taken for less than this, so that one sure error does not make a loss infinite.
 const LEAST: f64 = 1e-15;
@@ -69,7 +70,7 @@ fn classes(rows: &[Vec<f64>], kind: Kind, labels: &[f64]) -> Result<Scores, Benc
         let p = Mat::from_fn(rows.len(), rows[0].len(), |i, j| share(&rows[i], j));
         multiclass_calibration_error(p.as_ref(), labels, Calibrated::Top, binning)?
     };
-    Ok(Scores { loss: Some(mean(&losses)), rmse: None, coverage: None, calibration: Some(calibration) })
+    Ok(Scores { loss: Some(mean_and_error(&losses)), rmse: None, coverage: None, calibration: Some(calibration) })
 }
 
 fn numbers(rows: &[Vec<f64>], labels: &[f64]) -> Result<Scores, BenchError> {
@@ -78,19 +79,11 @@ fn numbers(rows: &[Vec<f64>], labels: &[f64]) -> Result<Scores, BenchError> {
     let losses: Vec<f64> = rows.iter().map(|row| (-row[3]).min(-LEAST.ln())).collect();
     let intervals: Vec<Interval> = rows.iter().map(|row| Interval { lower: row[1], upper: row[2] }).collect();
     Ok(Scores {
-        loss: if rows.iter().any(|row| row[3].is_nan()) { None } else { Some(mean(&losses)) },
+        loss: if rows.iter().any(|row| row[3].is_nan()) { None } else { Some(mean_and_error(&losses)) },
         rmse: if finite(0) { Some(rmse(&means, labels)?) } else { None },
         coverage: if finite(1) && finite(2) { Some(coverage(&intervals, labels)?) } else { None },
         calibration: None,
     })
-}
-
-/// Mean and its standard error.
-fn mean(values: &[f64]) -> (f64, f64) {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0);
-    (mean, (variance / n).sqrt())
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use vi_core::{
 
 use super::Effort;
 use crate::BenchError;
-use crate::measure::{compare, seconds};
+use crate::measure::{compare, timed};
 use crate::plain::{PLAIN, PlainGaussian};
 use crate::record::{Record, Report, Target};
 use crate::stream::{SIGMA0, Stream};
@@ -70,15 +70,11 @@ pub(in crate::suites) fn per_observation<B: Belief + Clone, R: SiteRule>(
 ) -> Result<f64, BenchError> {
     let mut belief = prior.clone();
     let mut scratch = Scratch::default();
-    let mut done = Ok(());
-    let elapsed = seconds(|| {
-        done = stream
-            .rows()
-            .zip(y)
-            .try_for_each(|(x, y)| filter::step(&mut belief, rule, x, *y, &mut scratch).map(|_| ()));
-    });
+    let (elapsed, ()) = timed(|| {
+        let mut rows = stream.rows().zip(y);
+        rows.try_for_each(|(x, y)| filter::step(&mut belief, rule, x, *y, &mut scratch).map(|_| ()))
+    })?;
     std::hint::black_box(belief.mean());
-    done?;
     Ok(elapsed / stream.len() as f64)
 }
 

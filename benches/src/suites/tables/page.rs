@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::{Balance, KINDS, Lines, OTHERS, OURS, Table, balance, median, paired};
+use super::{Balance, KINDS, Lines, OTHERS, OURS, Table, balance, paired};
+use crate::measure::Spread;
 use crate::suites::page::written;
 
 /// The number of tables that are named as furthest behind.
@@ -100,9 +101,9 @@ fn times(tables: &[Table], lines: &Lines, text: &mut String) {
         let _ = writeln!(
             text,
             "| {title} | {:.3} | {:.1} | {:.1} % | {:.0} % |",
-            median(&mut seconds),
-            median(&mut ratios),
-            100.0 * median(&mut held),
+            Spread::of(&seconds).median,
+            Spread::of(&ratios).median,
+            100.0 * Spread::of(&held).median,
             100.0 * within
         );
     }

@@ -9,7 +9,7 @@ use vi_linalg::faer::Par;
 
 use super::memory::available;
 use crate::error::{Doing as _, ReproError};
-use crate::plot::palette::{BLACK, BLUE, Dash, Marker, ORANGE, PURPLE, Style};
+use crate::looks::looks;
 use crate::report::{Table, number};
 
 /// Bytes of a number.
@@ -17,32 +17,17 @@ pub(super) const NUMBER: f64 = 8.0;
 pub(super) const GIGA: f64 = 1e9;
 pub(super) const MEGA: f64 = 1e6;
 
-/// How a method is called and drawn.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Look {
-    pub(super) name: &'static str,
-    pub(super) slug: &'static str,
-    pub(super) style: Style,
+looks! {
+    /// How a method is called and drawn; the last is what the paper reports.
+    pub(super) enum Look {
+        Online: "online_em", "online EM", GREEN Solid Triangle;
+        Printed: "as_printed", "as printed", ORANGE Dashed Square;
+        One: "one_loop", "ours: one inner loop in place", BLUE Solid Plus;
+        Three: "three_loops", "ours: three inner loops", SKY DashDot Disc;
+        Blocks: "blocked", "ours: blocks", PURPLE Solid Diamond;
+        Paper: "paper", "the paper’s laptop", BLACK Dotted Cross;
+    }
 }
-
-/// The paper's own form.
-pub(super) const PRINTED: Look = Look {
-    name: "as printed",
-    slug: "as_printed",
-    style: Style::solid(ORANGE).dash(Dash::Dashed).marker(Marker::Square),
-};
-/// One inner loop without cancellation.
-pub(super) const ONE: Look =
-    Look { name: "ours: one inner loop in place", slug: "one_loop", style: Style::solid(BLUE).marker(Marker::Plus) };
-/// Blocks from a spectral start.
-pub(super) const BLOCKS: Look =
-    Look { name: "ours: blocks", slug: "blocked", style: Style::solid(PURPLE).marker(Marker::Diamond) };
-/// What the paper reports.
-pub(super) const PAPER: Look = Look {
-    name: "the paper’s laptop",
-    slug: "paper",
-    style: Style::solid(BLACK).dash(Dash::Dotted).marker(Marker::Cross),
-};
 
 /// A method at work: what one observation took.
 pub(super) struct Measured {
@@ -73,7 +58,7 @@ pub(super) fn room_for(look: Look, bytes: f64, notes: &mut Vec<String>) -> bool 
     let room = available().is_none_or(|free| bytes < 0.8 * free);
     if !room {
         let needed = number(bytes / GIGA);
-        notes.push(format!("“{}” was left out: it needs {needed} GB, more than this machine has free.", look.name));
+        notes.push(format!("“{}” was left out: it needs {needed} GB, more than this machine has free.", look.label()));
     }
     room
 }
@@ -89,7 +74,7 @@ pub(super) fn seconds(
     let mut least = f64::INFINITY;
     for round in 0..rounds {
         let begun = Instant::now();
-        work(round).context(look.name)?;
+        work(round).context(look.label())?;
         if round > 0 || rounds == 1 {
             least = least.min(begun.elapsed().as_secs_f64());
         }
@@ -101,7 +86,7 @@ pub(super) fn seconds(
 pub(super) fn table<'a>(measured: impl IntoIterator<Item = &'a Measured>) -> Result<Table, ReproError> {
     let mut table = Table::new("", &["method", "d", "p", "seconds_per_observation", "bytes_kept", "bytes_peak"]);
     for m in measured {
-        table.row(&[&m.look.slug, &m.d, &m.p], [m.seconds, m.kept, m.peak])?;
+        table.row(&[&m.look.slug(), &m.d, &m.p], [m.seconds, m.kept, m.peak])?;
     }
     Ok(table)
 }

@@ -7,22 +7,17 @@ use vi_linalg::faer::MatRef;
 
 use super::inputs::generator;
 use super::memory::Watch;
-use super::scale::{BLOCKS, GIGA, Look, Measured, NUMBER, ONE, PRINTED, par, room_for, rows, seconds, table};
+use super::scale::Look::{self, Blocks, One, Online, Printed, Three};
+use super::scale::{GIGA, Measured, NUMBER, par, room_for, rows, seconds, table};
 use super::words;
 use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
-use crate::plot::palette::{Dash, GREEN, Marker, SKY, Style};
+use crate::plot::palette::{Dash, Marker};
 use crate::plot::{Axis, Figure, Panel};
 use crate::report::{Outcome, Quantity, Shown, Table, number};
 
-const ONLINE: Look = Look { name: "online EM", slug: "online_em", style: Style::solid(GREEN).marker(Marker::Triangle) };
-const THREE: Look = Look {
-    name: "ours: three inner loops",
-    slug: "three_loops",
-    style: Style::solid(SKY).dash(Dash::DashDot).marker(Marker::Disc),
-};
 /// Seconds and gigabytes in the paper's Table 1.
-const PAPERS: [(Look, f64, f64); 2] = [(ONLINE, 1.0, 1.6), (PRINTED, 2.0, 0.8)];
+const PAPERS: [(Look, f64, f64); 2] = [(Online, 1.0, 1.6), (Printed, 2.0, 0.8)];
 
 /// Floating-point operations of one observation. Gram matrices are symmetric; a factor `W` in `p` columns is multiplied by `p × p`
 /// matrices at `2dp²`. Online EM: the Gram matrix of its E-step and the solve of its M-step. An inner loop of Algorithm 1: two Gram
@@ -30,12 +25,12 @@ const PAPERS: [(Look, f64, f64); 2] = [(ONLINE, 1.0, 1.6), (PRINTED, 2.0, 0.8)];
 /// formula, a third of that.
 fn operations(look: Look, d: usize, p: usize) -> f64 {
     let (dp, dpp) = ((d * p) as f64, (d * p * p) as f64);
-    match look.slug {
-        slug if slug == ONLINE.slug => 3.0 * dpp,
-        slug if slug == PRINTED.slug => 9.0 * dpp + 4.0 * dp,
-        slug if slug == ONE.slug => 3.0 * dpp + 4.0 * dp,
-        slug if slug == THREE.slug => 21.0 * dpp + 12.0 * dp,
-        _ => 18.0 * dp,
+    match look {
+        Online => 3.0 * dpp,
+        Printed => 9.0 * dpp + 4.0 * dp,
+        One => 3.0 * dpp + 4.0 * dp,
+        Three => 21.0 * dpp + 12.0 * dp,
+        Blocks | Look::Paper => 18.0 * dp,
     }
 }
 
@@ -50,29 +45,29 @@ fn measure(ctx: &Context, d: usize, p: usize, notes: &mut Vec<String>) -> Result
     let mut out = Vec::new();
     let mut add = |look, seconds, kept, peak| out.push(Measured { look, d, p, seconds, kept, peak });
 
-    if room_for(ONLINE, 6.5 * dp, notes) {
+    if room_for(Online, 6.5 * dp, notes) {
         let watch = Watch::start();
         let mut em = OnlineEm::new(start(rng).context("start")?, &OnlineSettings::default()).context("start")?;
         Watch::forget_peak();
-        let time = seconds(rounds, 1, ONLINE, |round| em.step(row(round), par()))?;
-        add(ONLINE, time, 2.0 * (dp + d1), watch.peak());
+        let time = seconds(rounds, 1, Online, |round| em.step(row(round), par()))?;
+        add(Online, time, 2.0 * (dp + d1), watch.peak());
     }
-    ctx.step(ONLINE.name);
+    ctx.step(Online.label());
 
-    if room_for(PRINTED, 3.0 * dp, notes) {
+    if room_for(Printed, 3.0 * dp, notes) {
         let settings = LowRankSettings::recursive(p, 1, MeanMoves::AfterProjection).context("start")?;
         let (zero, variances) = (vec![0.0; d], vec![d as f64; d]);
         let watch = Watch::start();
         let mut belief = LowRankGaussian::with_small_factor(&zero, &variances, 1e-3, settings, rng).context("start")?;
         Watch::forget_peak();
-        let time = seconds(rounds, 1, PRINTED, |round| {
+        let time = seconds(rounds, 1, Printed, |round| {
             belief.add_information(MatRef::from_row_major_slice(row(round), 1, d), par())
         })?;
-        add(PRINTED, time, dp + d1, watch.peak());
+        add(Printed, time, dp + d1, watch.peak());
     }
-    ctx.step(PRINTED.name);
+    ctx.step(Printed.label());
 
-    for (look, inner_loops) in [(ONE, 1), (THREE, 3)] {
+    for (look, inner_loops) in [(One, 1), (Three, 3)] {
         let steps = UpdateSettings { inner_loops, ..UpdateSettings::default() };
         let settings = RecursiveSettings { weights: Weights::Mean, update: steps };
         let watch = Watch::start();
@@ -80,22 +75,22 @@ fn measure(ctx: &Context, d: usize, p: usize, notes: &mut Vec<String>) -> Result
         Watch::forget_peak();
         let time = seconds(rounds, 1, look, |round| em.step(row(round), par()))?;
         add(look, time, dp + d1, watch.peak());
-        ctx.step(look.name);
+        ctx.step(look.label());
     }
 
     let settings = LowRankSettings::blocked(p).context("start")?;
     let block = settings.block();
-    if room_for(BLOCKS, 2.0 * (dp + NUMBER * (block * d) as f64), notes) {
+    if room_for(Blocks, 2.0 * (dp + NUMBER * (block * d) as f64), notes) {
         let x = rows(block, d, rng);
         let x = MatRef::from_row_major_slice(&x, block, d);
         let zero = vec![0.0; d];
         let watch = Watch::start();
         let mut belief = LowRankGaussian::isotropic(&zero, (d as f64).sqrt(), settings).context("start")?;
         Watch::forget_peak();
-        let time = seconds(ctx.pick(1, 2), block, BLOCKS, |_| belief.add_information(x, par()))?;
-        add(BLOCKS, time, dp + 2.0 * d1, watch.peak());
+        let time = seconds(ctx.pick(1, 2), block, Blocks, |_| belief.add_information(x, par()))?;
+        add(Blocks, time, dp + 2.0 * d1, watch.peak());
     }
-    ctx.step(BLOCKS.name);
+    ctx.step(Blocks.label());
     Ok(out)
 }
 
@@ -115,13 +110,13 @@ fn panel(methods: &[Measured], title: String, scale: f64) -> Panel {
     );
     for m in methods {
         let (kept, peak) = (m.kept / GIGA, m.peak / GIGA);
-        let stem = m.look.style.width(1.6).dash(Dash::Solid);
+        let stem = m.look.style().width(1.6).dash(Dash::Solid);
         panel = panel.line_marked(&[m.seconds; 2], &[kept, peak], stem, 0, "");
-        panel = panel.points(&[m.seconds], &[peak], m.look.style, 7.0, m.look.name);
+        panel = panel.points(&[m.seconds], &[peak], m.look.style(), 7.0, m.look.label());
     }
     for (look, t, gb) in PAPERS {
-        let style = look.style.marker(Marker::Cross);
-        let label = format!("{} in the paper (kept)", look.name);
+        let style = look.style().marker(Marker::Cross);
+        let label = format!("{} in the paper (kept)", look.label());
         panel = panel.points(&[t * scale], &[gb * scale], style, 6.0, &label);
     }
     panel
@@ -136,7 +131,7 @@ pub(super) fn table1(ctx: &Context) -> Result<Outcome, ReproError> {
     measure(ctx, 10_000, p, &mut notes)?;
     let methods = measure(ctx, d, p, &mut notes)?;
     let batch = NUMBER * (d as f64) * (d as f64) / GIGA;
-    let of = |look: Look| methods.iter().find(|m| m.look.slug == look.slug);
+    let of = |look: Look| methods.iter().find(|m| m.look == look);
     let value = |look, f: &dyn Fn(&Measured) -> f64| of(look).map_or(f64::NAN, f);
     let time = |look| value(look, &|m| m.seconds);
     let peak = |look| value(look, &|m| m.peak / GIGA);
@@ -144,50 +139,50 @@ pub(super) fn table1(ctx: &Context) -> Result<Outcome, ReproError> {
     let mut rows =
         vec![vec!["batch EM (estimated)".into(), "—".into(), "—".into(), number(batch), "—".into(), "8000 GB".into()]];
     for m in &methods {
-        let paper = PAPERS.iter().find(|(look, _, _)| look.slug == m.look.slug);
+        let paper = PAPERS.iter().find(|(look, _, _)| *look == m.look);
         let paper = paper.map_or(String::new(), |(_, t, gb)| format!("{t} s, {gb} GB"));
         let numbers = [m.seconds, giga(m.look), m.kept / GIGA, m.peak / GIGA].map(number);
-        rows.push(std::iter::once(m.look.name.to_owned()).chain(numbers).chain([paper]).collect());
+        rows.push(std::iter::once(m.look.label().to_owned()).chain(numbers).chain([paper]).collect());
     }
     let mut counted = Table::new("operations", &["method", "d", "p", "operations_per_observation"]);
     for m in &methods {
-        counted.row(&[&m.look.slug, &d, &p], [operations(m.look, d, p)])?;
+        counted.row(&[&m.look.slug(), &d, &p], [operations(m.look, d, p)])?;
     }
     let all = |f: &dyn Fn(&Measured) -> bool| methods.iter().all(f);
-    let peaks: Vec<String> = methods.iter().map(|m| format!("{} {}", m.look.name, number(m.peak / GIGA))).collect();
-    let mut said = words().outcome(ctx, &[&time(PRINTED), &time(ONE), &time(BLOCKS), &time(ONLINE)]);
+    let peaks: Vec<String> = methods.iter().map(|m| format!("{} {}", m.look.label(), number(m.peak / GIGA))).collect();
+    let mut said = words().outcome(ctx, &[&time(Printed), &time(One), &time(Blocks), &time(Online)]);
     said.notes.splice(0..0, notes);
     Ok(Outcome {
         checks: vec![
             words().fact("laptop", all(&|m| m.peak < 16.0 * GIGA), &[&peaks.join(", "), &batch]),
-            words().fact("less-memory", peak(PRINTED) < peak(ONLINE), &[&peak(PRINTED), &peak(ONLINE)]),
+            words().fact("less-memory", peak(Printed) < peak(Online), &[&peak(Printed), &peak(Online)]),
             words().fact(
                 "more-operations",
-                giga(PRINTED) > giga(ONLINE),
-                &[&giga(PRINTED), &giga(ONLINE), &giga(ONE), &time(PRINTED), &time(ONLINE)],
+                giga(Printed) > giga(Online),
+                &[&giga(Printed), &giga(Online), &giga(One), &time(Printed), &time(Online)],
             ),
             words().fact(
                 "place-recursive-em-takes",
-                time(ONE) < time(PRINTED) && peak(ONE) < peak(PRINTED),
-                &[&time(ONE), &time(PRINTED), &peak(ONE), &peak(PRINTED)],
+                time(One) < time(Printed) && peak(One) < peak(Printed),
+                &[&time(One), &time(Printed), &peak(One), &peak(Printed)],
             ),
             words().fact(
                 "blocks-take-less-time",
-                all(&|m| m.look.slug == BLOCKS.slug || time(BLOCKS) < m.seconds),
-                &[&time(BLOCKS)],
+                all(&|m| m.look == Blocks || time(Blocks) < m.seconds),
+                &[&time(Blocks)],
             ),
         ],
         quantities: PAPERS
-            .iter()
+            .into_iter()
             .map(|(look, seconds, gigabytes)| {
-                let (name, ours) = (look.name, if look.slug == PRINTED.slug { ONE } else { ONLINE });
+                let (name, ours) = (look.label(), if look == Printed { One } else { Online });
                 let text = |look: Look| {
                     format!("{} s, {} GB kept", number(time(look)), number(value(look, &|m| m.kept / GIGA)))
                 };
                 Quantity::new(format!("{name}, one observation"))
                     .paper(format!("{seconds} s, {gigabytes} GB"))
-                    .printed(text(*look))
-                    .works(if ours.slug == look.slug { String::new() } else { text(ours) })
+                    .printed(text(look))
+                    .works(if ours == look { String::new() } else { text(ours) })
             })
             .collect(),
         shown: Shown::new(

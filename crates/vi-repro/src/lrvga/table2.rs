@@ -5,7 +5,8 @@ use vi_linalg::faer::MatRef;
 
 use super::inputs::generator;
 use super::memory::Watch;
-use super::scale::{BLOCKS, Look, MEGA, Measured, NUMBER, ONE, PAPER, PRINTED, par, rows, seconds, slope, table};
+use super::scale::Look::{self, Blocks, One, Paper, Printed};
+use super::scale::{MEGA, Measured, NUMBER, par, rows, seconds, slope, table};
 use super::words;
 use crate::error::{Doing as _, ReproError};
 use crate::item::Context;
@@ -17,7 +18,7 @@ const RANKS: [usize; 4] = [1, 2, 10, 100];
 const PAPERS: [(f64, f64); 4] = [(0.06, 24.0), (0.2, 32.0), (0.7, 96.0), (6.0, 816.0)];
 /// Inner loops of the paper's recursion.
 const INNER_LOOPS: usize = 3;
-const FORMS: [Look; 3] = [PRINTED, ONE, BLOCKS];
+const FORMS: [Look; 3] = [Printed, One, Blocks];
 /// What the tiles of a pass take, whatever the dimension.
 const SCRATCH: f64 = 4e6;
 /// Dimensions over which growth is shown, as far as the run goes, and the rank there.
@@ -31,17 +32,17 @@ fn regression(ctx: &Context, d: usize, p: usize, forms: &[Look]) -> Result<Vec<M
     let kept = NUMBER * (d * p + 2 * d) as f64;
     let mut out = Vec::new();
     for &look in forms {
-        let printed = look.slug == PRINTED.slug;
-        let settings = match look.slug {
-            _ if printed => LowRankSettings::recursive(p, INNER_LOOPS, MeanMoves::AfterProjection),
-            _ if look.slug == ONE.slug => LowRankSettings::one_loop(p),
+        let printed = look == Printed;
+        let settings = match look {
+            Printed => LowRankSettings::recursive(p, INNER_LOOPS, MeanMoves::AfterProjection),
+            One => LowRankSettings::one_loop(p),
             _ => LowRankSettings::blocked(p),
         };
         let settings = settings.context("linear regression")?;
         let block = settings.block();
-        let rounds = match look.slug {
+        let rounds = match look {
             _ if d * p <= 1_000_000 => 6,
-            slug if p >= 100 && slug != ONE.slug => 1,
+            look if p >= 100 && look != One => 1,
             _ => 3,
         };
         let (x, y) = (rows(block, d, rng), rows(1, block, rng));
@@ -57,7 +58,7 @@ fn regression(ctx: &Context, d: usize, p: usize, forms: &[Look]) -> Result<Vec<M
         Watch::forget_peak();
         let seconds = seconds(rounds, block, look, |_| belief.step_block(&rule, x, &y, par()).map(|_| ()))?;
         out.push(Measured { look, d, p, seconds, kept, peak: watch.peak() });
-        ctx.step(&format!("{}, d = {d}, p = {p}", look.name));
+        ctx.step(&format!("{}, d = {d}, p = {p}", look.label()));
     }
     Ok(out)
 }
@@ -81,7 +82,7 @@ impl Runs {
             ranks.extend(regression(ctx, d, p, &FORMS)?);
         }
         for n in dims() {
-            growth.extend(regression(ctx, n, RANK_OF_GROWTH, &[ONE, BLOCKS])?);
+            growth.extend(regression(ctx, n, RANK_OF_GROWTH, &[One, Blocks])?);
         }
         Ok(Self { d, ranks, growth })
     }
@@ -92,7 +93,7 @@ impl Runs {
     }
 
     fn of(&self, look: Look, p: usize, value: impl Fn(&Measured) -> f64) -> f64 {
-        self.ranks.iter().find(|m| m.look.slug == look.slug && m.p == p).map_or(f64::NAN, value)
+        self.ranks.iter().find(|m| m.look == look && m.p == p).map_or(f64::NAN, value)
     }
 
     fn seconds(&self, look: Look, p: usize) -> f64 {
@@ -105,7 +106,7 @@ impl Runs {
 
     /// `(d, seconds)`.
     fn over_dimensions(&self, look: Look) -> (Vec<f64>, Vec<f64>) {
-        self.growth.iter().filter(|m| m.look.slug == look.slug).map(|m| (m.d as f64, m.seconds)).unzip()
+        self.growth.iter().filter(|m| m.look == look).map(|m| (m.d as f64, m.seconds)).unzip()
     }
 
     fn slopes(&self) -> Vec<(Look, f64)> {
@@ -113,7 +114,7 @@ impl Runs {
             let (d, t) = self.over_dimensions(look);
             (look, slope(&d, &t))
         };
-        [ONE, BLOCKS].map(slope_of).to_vec()
+        [One, Blocks].map(slope_of).to_vec()
     }
 
     fn panels(&self) -> Vec<Panel> {
@@ -126,23 +127,24 @@ impl Runs {
             Axis::log("d"),
             Axis::log("seconds for one observation"),
         );
-        let paper = format!("{} (memory kept)", PAPER.name);
-        times = times.line_marked(&ranks, &PAPERS.map(|(t, _)| t * self.scale()), PAPER.style, 1, &paper);
-        memory = memory.line_marked(&ranks, &PAPERS.map(|(_, mb)| mb * self.scale()), PAPER.style, 1, &paper);
+        let paper = format!("{} (memory kept)", Paper.label());
+        times = times.line_marked(&ranks, &PAPERS.map(|(t, _)| t * self.scale()), Paper.style(), 1, &paper);
+        memory = memory.line_marked(&ranks, &PAPERS.map(|(_, mb)| mb * self.scale()), Paper.style(), 1, &paper);
         for look in FORMS {
-            times = times.line_marked(&ranks, &self.over_ranks(look, |m| m.seconds), look.style, 1, look.name);
-            memory = memory.line_marked(&ranks, &self.over_ranks(look, |m| m.peak / MEGA), look.style, 1, look.name);
+            times = times.line_marked(&ranks, &self.over_ranks(look, |m| m.seconds), look.style(), 1, look.label());
+            memory =
+                memory.line_marked(&ranks, &self.over_ranks(look, |m| m.peak / MEGA), look.style(), 1, look.label());
         }
-        for look in [ONE, BLOCKS] {
+        for look in [One, Blocks] {
             let (d, t) = self.over_dimensions(look);
-            growth = growth.line_marked(&d, &t, look.style, 1, look.name);
+            growth = growth.line_marked(&d, &t, look.style(), 1, look.label());
         }
         vec![times, memory, growth]
     }
 
     fn claims(&self) -> Vec<Check> {
-        let (one, hundred) = (self.seconds(PRINTED, 1), self.seconds(PRINTED, 100));
-        let peak = |p| self.of(PRINTED, p, |m| m.peak / MEGA);
+        let (one, hundred) = (self.seconds(Printed, 1), self.seconds(Printed, 100));
+        let peak = |p| self.of(Printed, p, |m| m.peak / MEGA);
         vec![
             words().fact(
                 "low-rank-cheap",
@@ -160,25 +162,25 @@ impl Runs {
         let row = |(p, (t, mb)): (usize, (f64, f64))| {
             Quantity::new(format!("p = {p}, one observation"))
                 .paper(format!("{t} s, {mb} MB"))
-                .printed(text(PRINTED, p))
-                .works(format!("{}; blocks {} s", text(ONE, p), number(self.seconds(BLOCKS, p))))
+                .printed(text(Printed, p))
+                .works(format!("{}; blocks {} s", text(One, p), number(self.seconds(Blocks, p))))
         };
         RANKS.into_iter().zip(PAPERS).map(row).collect()
     }
 
     fn beyond(&self) -> Vec<Check> {
-        let ratio = |look: Look, p| self.seconds(PRINTED, p) / self.seconds(look, p);
+        let ratio = |look: Look, p| self.seconds(Printed, p) / self.seconds(look, p);
         let faster = |name: &str, look: Look| {
             let each = join(RANKS, ", ", |p| format!("{} (p = {p})", number(ratio(look, p))));
             words().fact(name, RANKS.iter().all(|p| ratio(look, *p) > 1.0), &[&each])
         };
-        let ours = self.ranks.iter().filter(|m| m.look.slug != PRINTED.slug);
+        let ours = self.ranks.iter().filter(|m| m.look != Printed);
         let largest = ours.map(|m| (m.peak - SCRATCH) / m.kept).fold(0.0, f64::max);
         let slopes = self.slopes();
-        let each = join(&slopes, ", ", |(look, s)| format!("{} {}", look.name, number(*s)));
+        let each = join(&slopes, ", ", |(look, s)| format!("{} {}", look.label(), number(*s)));
         vec![
-            faster("one-loop-is-faster", ONE),
-            faster("blocks-are-faster", BLOCKS),
+            faster("one-loop-is-faster", One),
+            faster("blocks-are-faster", Blocks),
             words().below("one-loop-blocks-need", largest, 1.6),
             words().fact("time-grows-dimension-faster", slopes.iter().all(|(_, s)| *s <= 1.25), &[&each]),
         ]
@@ -190,7 +192,7 @@ impl Runs {
             ["as printed, s", "peak MB", "one loop, s", "peak MB", "blocks, s", "peak MB", "MB kept", "in the paper"];
         let row = |(p, (t, mb)): (usize, (f64, f64))| {
             let cells = FORMS.iter().flat_map(|look| [self.seconds(*look, p), self.of(*look, p, |m| m.peak / MEGA)]);
-            let cells = cells.chain([self.of(ONE, p, |m| m.kept / MEGA)]).map(number);
+            let cells = cells.chain([self.of(One, p, |m| m.kept / MEGA)]).map(number);
             std::iter::once(format!("p = {p}")).chain(cells).chain([format!("{t} s, {mb} MB")]).collect()
         };
         Shown::new(std::iter::once(d).chain(heads.map(String::from)), RANKS.into_iter().zip(PAPERS).rev().map(row))
@@ -206,6 +208,6 @@ pub(super) fn table2(ctx: &Context) -> Result<Outcome, ReproError> {
         shown: runs.shown(),
         tables: vec![table(runs.ranks.iter().chain(&runs.growth))?],
         figure: Figure::new("Linear regression, one observation at a time").row(380.0, runs.panels()),
-        ..words().outcome(ctx, &[&runs.seconds(PRINTED, 100), &runs.seconds(ONE, 100), &runs.seconds(BLOCKS, 100)])
+        ..words().outcome(ctx, &[&runs.seconds(Printed, 100), &runs.seconds(One, 100), &runs.seconds(Blocks, 100)])
     })
 }

@@ -19,22 +19,23 @@ use vi_revrand::glm::{Glm, GlmSettings, Rows};
 use vi_revrand::likelihood::Bernoulli;
 
 use crate::error::{Doing as _, ReproError};
-use crate::plot::palette::{BLACK, BLUE, BROWN, Colour, GREEN, ORANGE, PURPLE, SKY, VERMILLION};
+use crate::looks::looks;
 
-/// A method, in the order of tables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Method {
-    FrontDoor,
-    OnePass,
-    Blocks,
-    Sweeps,
-    Optimum,
-    Laplace,
-    Quadratic,
-    Softplus,
-    Relevance,
-    Boosting,
-    Features,
+looks! {
+    /// A method, in the order of tables.
+    pub(super) enum Method {
+        FrontDoor: "front_door", "front door, row by row", BLUE Solid None;
+        OnePass: "one_pass", "one pass", BLUE Solid None;
+        Blocks: "blocks", "one pass in blocks", SKY Solid None;
+        Sweeps: "sweeps", "blocks and three sweeps", PURPLE Solid None;
+        Optimum: "optimum", "batch variational Gaussian", BLACK Solid None;
+        Laplace: "laplace", "Laplace", VERMILLION Solid None;
+        Quadratic: "vb_quadratic", "VB, quadratic bound", ORANGE Solid None;
+        Softplus: "vb_softplus", "VB, softplus bound", GREEN Solid None;
+        Relevance: "vb_ard", "VB, relevance determination", GREEN Solid None;
+        Boosting: "boosting", "boosting, three components", BROWN Solid None;
+        Features: "features", "GLM on random features", BROWN Solid None;
+    }
 }
 
 /// Standard deviation of the prior where a method does not learn it.
@@ -47,36 +48,6 @@ const PAIRS: usize = 50;
 const COMPONENTS: usize = 3;
 
 impl Method {
-    pub(super) const ALL: [Self; 11] = [
-        Self::FrontDoor,
-        Self::OnePass,
-        Self::Blocks,
-        Self::Sweeps,
-        Self::Optimum,
-        Self::Laplace,
-        Self::Quadratic,
-        Self::Softplus,
-        Self::Relevance,
-        Self::Boosting,
-        Self::Features,
-    ];
-
-    pub(super) fn label(self) -> &'static str {
-        match self {
-            Self::FrontDoor => "front door, row by row",
-            Self::OnePass => "one pass",
-            Self::Blocks => "one pass in blocks",
-            Self::Sweeps => "blocks and three sweeps",
-            Self::Optimum => "batch variational Gaussian",
-            Self::Laplace => "Laplace",
-            Self::Quadratic => "VB, quadratic bound",
-            Self::Softplus => "VB, softplus bound",
-            Self::Relevance => "VB, relevance determination",
-            Self::Boosting => "boosting, three components",
-            Self::Features => "GLM on random features",
-        }
-    }
-
     /// What it is for, in a line.
     pub(super) fn when(self) -> &'static str {
         match self {
@@ -91,19 +62,6 @@ impl Method {
             Self::Relevance => "most inputs are believed to be irrelevant",
             Self::Boosting => "few weights and a posterior that is not Gaussian",
             Self::Features => "the boundary between the classes is not a plane",
-        }
-    }
-
-    pub(super) fn colour(self) -> Colour {
-        match self {
-            Self::OnePass | Self::FrontDoor => BLUE,
-            Self::Blocks => SKY,
-            Self::Sweeps => PURPLE,
-            Self::Optimum => BLACK,
-            Self::Laplace => VERMILLION,
-            Self::Quadratic => ORANGE,
-            Self::Softplus | Self::Relevance => GREEN,
-            Self::Boosting | Self::Features => BROWN,
         }
     }
 

@@ -119,7 +119,7 @@ fn outcome(ctx: &Context, data: &Dataset, about: &str) -> Result<Outcome, ReproE
         Axis::categories("", names),
     );
     for (i, s) in all.iter().enumerate() {
-        let style = Style::solid(s.method.colour()).marker(markers[i % markers.len()]);
+        let style = s.method.style().marker(markers[i % markers.len()]);
         panel = panel.points(&[1e3 * s.seconds], &[s.loss()], style, 6.0, s.method.label());
         let (off, error) = difference(s, best);
         let at = (all.len() - 1 - i) as f64;

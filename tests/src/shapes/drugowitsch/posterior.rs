@@ -3,7 +3,7 @@
 use vi_linalg::faer::Mat;
 use vi_models::vb::{VbInfo, WeightDistribution};
 
-use crate::compare::{matrices, relative, scaled, vectors};
+use crate::compare::{relative, scaled, vectors};
 use crate::json::Node;
 use crate::report::Report;
 use crate::tolerance::{self, vb::Run};
@@ -16,14 +16,8 @@ pub(super) fn check_weights(
     tolerance: f64,
     report: &mut Report,
 ) -> Result<(), CaseError> {
-    let d = weights.dim();
-    if let Some(w) = stored.find("w") {
-        report.compare("w", vectors(weights.mean(), &w.vector_of(d)?, 0.0), tolerance);
-    }
-    if let Some(log_det) = stored.find("logdetV") {
-        let log_det = log_det.number()?;
-        report.compare("logdetV", scaled(weights.log_det(), log_det, log_det.abs().max(d as f64)), tolerance);
-    }
+    report.vector(stored, "w", weights.mean(), 0.0, tolerance)?;
+    report.number(stored, "logdetV", weights.log_det(), weights.dim() as f64, tolerance)?;
     check_matrix(stored, "V", &weights.covariance(), tolerance, report)?;
     if ["invV", "invV_diag", "invV_rows_0_and_1"].iter().any(|key| stored.find(key).is_some()) {
         check_matrix(stored, "invV", &weights.precision()?, tolerance, report)?;
@@ -41,18 +35,10 @@ pub(super) fn check_matrix(
 ) -> Result<(), CaseError> {
     let d = found.nrows();
     let key = |suffix: &str| format!("{name}{suffix}");
-    if let Some(whole) = stored.find(name) {
-        report.compare(name, matrices(found.as_ref(), whole.matrix_of(d, d)?.as_ref()), tolerance);
-    }
-    if let Some(diagonal) = stored.find(&key("_diag")) {
-        let found: Vec<f64> = (0..d).map(|j| found[(j, j)]).collect();
-        report.compare(&key("_diag"), vectors(&found, &diagonal.vector_of(d)?, 0.0), tolerance);
-    }
-    if let Some(rows) = stored.find(&key("_rows_0_and_1")) {
-        let stored = rows.matrix_of(2.min(d), d)?;
-        let found = found.as_ref().subrows(0, stored.nrows());
-        report.compare(&key("_rows_0_and_1"), matrices(found, stored.as_ref()), tolerance);
-    }
+    let diagonal: Vec<f64> = (0..d).map(|j| found[(j, j)]).collect();
+    report.matrix(stored, name, found.as_ref(), tolerance)?;
+    report.vector(stored, &key("_diag"), &diagonal, 0.0, tolerance)?;
+    report.matrix(stored, &key("_rows_0_and_1"), found.as_ref().subrows(0, 2.min(d)), tolerance)?;
     if let Some(row) = stored.find(&key("_row_0_first_10")) {
         let stored = row.vector()?;
         row.check_len(d.min(stored.len()), stored.len())?;
@@ -99,12 +85,34 @@ pub(super) fn check_all(
     Ok(())
 }
 
-/// ℒ relative to itself, or to 1 nat.
-pub(super) fn check_bound(stored: &Node<'_>, bound: f64, tolerance: f64, report: &mut Report) -> Result<(), CaseError> {
-    if let Some(node) = stored.find("L") {
-        let expected = node.number()?;
-        report.compare("L", scaled(bound, expected, expected.abs().max(1.0)), tolerance);
+/// The terms of ℒ by their names, of which the last is their total: as stored, and ℒ itself.
+pub(super) fn check_terms(
+    stored: &Node<'_>,
+    terms: &[(&str, f64)],
+    bound: f64,
+    run: Run,
+    report: &mut Report,
+) -> Result<(), CaseError> {
+    for (key, found) in terms {
+        report.number(stored, key, *found, 1.0, run.terms())?;
     }
+    // Both forms of ℒ are one number.
+    let total = terms.last().map_or(f64::NAN, |(_, total)| *total);
+    report.compare("total_is_L", scaled(total, bound, bound.abs().max(1.0)), run.terms());
+    Ok(())
+}
+
+/// A converged fit's ℒ, which is not to be below what is stored of the authors' run, or what ours under their rule came to.
+pub(super) fn check_not_below(
+    stored: &Node<'_>,
+    authors: f64,
+    converged: f64,
+    run: Run,
+    report: &mut Report,
+) -> Result<(), CaseError> {
+    let least = stored.find("authors").and_then(|authors| authors.find("L"));
+    let least = least.map_or(Ok(authors), |least| least.number())?;
+    report.compare("L_not_below_authors", shortfall(converged, least), run.bound());
     Ok(())
 }
 

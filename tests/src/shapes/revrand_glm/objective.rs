@@ -1,10 +1,9 @@
 //! The objective (22) with the second-order Taylor series, and its gradient.
 
-use vi_linalg::faer::Mat;
 use vi_revrand::glm::{Expectation, Featured, Gradient, Mixture, Prior, Terms, objective};
 use vi_revrand::likelihood::GlmLikelihood;
 
-use super::family::{Visit, dispatch};
+use super::family::{Visit, dispatch, each_case};
 use crate::json::Node;
 use crate::report::Report;
 use crate::shapes::Shape;
@@ -22,20 +21,12 @@ fn recognise(root: &Node<'_>) -> bool {
 }
 
 fn check(root: &Node<'_>, report: &mut Report) -> Result<(), CaseError> {
-    for (i, case) in root.get("cases")?.items()?.iter().enumerate() {
-        let family = case.get("likelihood")?;
-        let name = family.text().unwrap_or_default();
-        report.part(&format!("case{i}_{name}"), |report| {
-            let inputs = case.get("inputs")?;
-            let variance = inputs.find("likelihood_param").map(|value| value.number()).transpose()?;
-            let Some((terms, gradient)) = dispatch(name, variance, Case { case, inputs })? else {
-                report.skip("", "unknown likelihood");
-                return Ok(());
-            };
-            compare_with(&case.get("expected")?, &terms, &gradient, report)
-        });
-    }
-    Ok(())
+    each_case(root, report, |name, case, report| {
+        let inputs = case.get("inputs")?;
+        let variance = inputs.find("likelihood_param").map(|value| value.number()).transpose()?;
+        let Some((terms, gradient)) = dispatch(name, variance, Case { case, inputs })? else { return Ok(false) };
+        compare_with(&case.get("expected")?, &terms, &gradient, report).map(|()| true)
+    })
 }
 
 /// What the mixture and the labels are, in every file about objectives.
@@ -114,28 +105,12 @@ fn compare_with(expected: &Node<'_>, terms: &Terms, gradient: &Gradient, report:
             tolerance::OBJECTIVE_GRADIENT,
         );
     }
-    if let Some(stored) = expected.find("grad_Phi") {
-        let stored = stored.matrix_of(gradient.features.nrows(), gradient.features.ncols())?;
-        let error = compare::matrices(gradient.features.as_ref(), stored.as_ref());
-        report.compare("grad_Phi", error, tolerance::OBJECTIVE_GRADIENT);
-    }
-    Ok(())
+    report.matrix(expected, "grad_Phi", gradient.features.as_ref(), tolerance::OBJECTIVE_GRADIENT)
 }
 
 /// The gradients in means, variances and prior variances.
 pub(super) fn matrix_gradients(expected: &Node<'_>, gradient: &Gradient, report: &mut Report) -> Result<(), CaseError> {
-    let (d, k) = gradient.means.shape();
-    let both: [(&str, &Mat<f64>); 2] = [("grad_m", &gradient.means), ("grad_C", &gradient.variances)];
-    for (key, ours) in both {
-        if let Some(stored) = expected.find(key) {
-            let error = compare::matrices(ours.as_ref(), stored.matrix_of(d, k)?.as_ref());
-            report.compare(key, error, tolerance::OBJECTIVE_GRADIENT);
-        }
-    }
-    if let Some(stored) = expected.find("grad_regulariser") {
-        let stored = stored.vector_of(gradient.regularisers.len())?;
-        let error = compare::vectors(&gradient.regularisers, &stored, 0.0);
-        report.compare("grad_regulariser", error, tolerance::OBJECTIVE_GRADIENT);
-    }
-    Ok(())
+    report.matrix(expected, "grad_m", gradient.means.as_ref(), tolerance::OBJECTIVE_GRADIENT)?;
+    report.matrix(expected, "grad_C", gradient.variances.as_ref(), tolerance::OBJECTIVE_GRADIENT)?;
+    report.vector(expected, "grad_regulariser", &gradient.regularisers, 0.0, tolerance::OBJECTIVE_GRADIENT)
 }

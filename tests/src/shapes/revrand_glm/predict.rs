@@ -4,11 +4,11 @@ use vi_linalg::faer::{Mat, Par};
 use vi_revrand::glm::{Mixture, Predictions};
 use vi_revrand::likelihood::GlmLikelihood;
 
-use super::family::{Visit, dispatch};
+use super::family::{Visit, dispatch, each_case};
 use crate::json::Node;
 use crate::report::Report;
 use crate::shapes::Shape;
-use crate::{CaseError, compare, tolerance};
+use crate::{CaseError, tolerance};
 
 pub(in crate::shapes) const SHAPE: Shape = Shape { about: "predictions of a GLM", recognise, check };
 
@@ -18,21 +18,11 @@ fn recognise(root: &Node<'_>) -> bool {
 }
 
 fn check(root: &Node<'_>, report: &mut Report) -> Result<(), CaseError> {
-    for (i, case) in root.get("cases")?.items()?.iter().enumerate() {
-        let family = case.get("likelihood")?;
-        let name = family.text().unwrap_or_default();
-        report.part(&format!("case{i}_{name}"), |report| {
-            let inputs = case.get("inputs")?;
-            let parameter = inputs.find("param").filter(|param| !param.is_array());
-            let parameter = parameter.map(|param| param.number()).transpose()?;
-            let known = dispatch(name, parameter, Case { node: case, parameter, report: &mut *report })?;
-            if known.is_none() {
-                report.skip("", "unknown likelihood");
-            }
-            Ok(())
-        });
-    }
-    Ok(())
+    each_case(root, report, |name, case, report| {
+        let parameter = case.get("inputs")?.find("param").filter(|param| !param.is_array());
+        let parameter = parameter.map(|param| param.number()).transpose()?;
+        Ok(dispatch(name, parameter, Case { node: case, parameter, report })?.is_some())
+    })
 }
 
 struct Case<'a> {
@@ -70,10 +60,7 @@ impl Visit for Case<'_> {
             ("latent_component_vars", latent(&|i| predicted.row(i).predictor_variances().to_vec())),
         ];
         for (key, ours) in both {
-            if let Some(stored) = expected.find(key) {
-                let stored = stored.matrix_of(n, components)?;
-                report.compare(key, compare::matrices(ours.as_ref(), stored.as_ref()), tolerance::OBJECTIVE);
-            }
+            report.matrix(&expected, key, ours.as_ref(), tolerance::OBJECTIVE)?;
         }
         let of_mean = (0..n).map(|i| predicted.row(i).variance_of_mean()).collect::<Result<Vec<_>, _>>()?;
         let quantities = [
@@ -84,19 +71,15 @@ impl Visit for Case<'_> {
             ("cdf", predicted.cdfs(&y, Par::Seq)?),
         ];
         for (key, ours) in quantities {
-            if let Some(stored) = expected.find(key) {
-                let stored = stored.vector_of(n)?;
-                report.compare(key, compare::vectors(&ours, &stored, 0.0), tolerance::PREDICTION);
-            }
+            report.vector(&expected, key, &ours, 0.0, tolerance::PREDICTION)?;
         }
         for (key, stored) in expected.members()? {
             let level = key.strip_prefix("interval_").map(|rest| rest.trim_end_matches("_exact").parse::<f64>());
             let Some(level) = level else { continue };
             let level = level.map_err(|_| stored.refuse("the key names no level"))?;
-            let stored = stored.matrix_of(n, 2)?;
             let intervals = predicted.intervals(level, Par::Seq)?;
             let ours = Mat::from_fn(n, 2, |i, j| if j == 0 { intervals[i].lower } else { intervals[i].upper });
-            report.compare(key, compare::matrices(ours.as_ref(), stored.as_ref()), tolerance::PREDICTION);
+            report.matrix(&expected, key, ours.as_ref(), tolerance::PREDICTION)?;
         }
         if expected.find("mean_of_log_density_as_published").is_some() {
             report.skip("mean_of_log_density_as_published", "information");

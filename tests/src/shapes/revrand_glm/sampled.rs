@@ -5,7 +5,7 @@ use vi_revrand::basis::{Basis, Composed, Kernel, LengthScale, Linear, RandomFour
 use vi_revrand::glm::{Expectation, Featured, Gradient, Kept, Prior, Terms, objective};
 use vi_revrand::likelihood::GlmLikelihood;
 
-use super::family::{Visit, dispatch};
+use super::family::{Visit, dispatch, each_case};
 use super::objective::{Inputs, matrix_gradients};
 use crate::json::Node;
 use crate::report::Report;
@@ -25,20 +25,12 @@ fn recognise(root: &Node<'_>) -> bool {
 }
 
 fn check(root: &Node<'_>, report: &mut Report) -> Result<(), CaseError> {
-    for (i, case) in root.get("cases")?.items()?.iter().enumerate() {
-        let family = case.get("likelihood")?;
-        let name = family.text().unwrap_or_default();
-        report.part(&format!("case{i}_{name}"), |report| {
-            let inputs = case.get("inputs")?;
-            let variance = inputs.find("likelihood_param").map(|value| value.number()).transpose()?;
-            let Some(answer) = dispatch(name, variance, Case { case, inputs: &inputs })? else {
-                report.skip("", "unknown likelihood");
-                return Ok(());
-            };
-            answer.compare_with(&case.get("expected")?, report)
-        });
-    }
-    Ok(())
+    each_case(root, report, |name, case, report| {
+        let inputs = case.get("inputs")?;
+        let variance = inputs.find("likelihood_param").map(|value| value.number()).transpose()?;
+        let Some(answer) = dispatch(name, variance, Case { case, inputs: &inputs })? else { return Ok(false) };
+        answer.compare_with(&case.get("expected")?, report).map(|()| true)
+    })
 }
 
 struct Case<'a> {
@@ -110,10 +102,7 @@ impl Visit for Case<'_> {
 impl Answer {
     fn compare_with(&self, expected: &Node<'_>, report: &mut Report) -> Result<(), CaseError> {
         let Self { features, terms, gradient, by_length_scale, magnification } = self;
-        if let Some(stored) = expected.find("Phi") {
-            let stored = stored.matrix_of(features.nrows(), features.ncols())?;
-            report.compare("Phi", compare::matrices(features.as_ref(), stored.as_ref()), tolerance::OBJECTIVE);
-        }
+        report.matrix(expected, "Phi", features.as_ref(), tolerance::OBJECTIVE)?;
         if let Some(stored) = expected.find("elbo") {
             // The published constant is log(K)/K.
             let k = gradient.means.ncols() as f64;
@@ -125,12 +114,8 @@ impl Answer {
         let both = [("likelihood_param", &gradient.likelihood), ("basis_lenscale", by_length_scale)];
         for (name, ours) in both {
             let key = format!("grad_{name}_of_objective_fd");
-            if let Some(stored) = expected.find(&key) {
-                let stored = stored.vector_of(ours.len())?;
-                let floor = ours.iter().fold(1.0_f64, |largest, value| largest.max(value.abs()));
-                let error = compare::vectors(ours, &stored, floor);
-                report.compare(&key, error, tolerance::CENTRAL_DIFFERENCE);
-            }
+            let floor = ours.iter().fold(1.0_f64, |largest, value| largest.max(value.abs()));
+            report.vector(expected, &key, ours, floor, tolerance::CENTRAL_DIFFERENCE)?;
             // The published gradients lack the factor N/M.
             let key = format!("grad_{name}_as_published");
             if let Some(stored) = expected.find(&key) {

@@ -131,13 +131,9 @@ fn check_bounded(
         Ok(value)
     };
     minimise(&mut Descent::new(settings, x.len())?, &mut x, bounded.get("steps")?.count()?, objective)?;
-    let stored = bounded.get("result")?.vector_of(x.len())?;
-    report.compare("result", compare::vectors(&x, &stored, 0.0), tolerance::TRAJECTORY);
-    if let Some(stored) = bounded.find("grad_norms") {
-        let stored = stored.vector_of(norms.len())?;
-        report.compare("grad_norms", compare::vectors(&norms, &stored, 0.0), tolerance::TRAJECTORY);
-    }
-    Ok(())
+    bounded.get("result")?;
+    report.vector(bounded, "result", &x, 0.0, tolerance::TRAJECTORY)?;
+    report.vector(bounded, "grad_norms", &norms, 0.0, tolerance::TRAJECTORY)
 }
 
 /// A number, or an infinite one as text, which JSON has no number for.

@@ -1,4 +1,4 @@
-//! The scalar half of a filter: the implicit root and the Gaussian expectations it is made of.
+//! The scalar half of a filter: the implicit root.
 
 use std::hint::black_box;
 
@@ -7,7 +7,7 @@ use vi_core::{Exact, Mixture8, ProbitApproximation};
 
 use super::Effort;
 use crate::BenchError;
-use crate::measure::{measure, seconds};
+use crate::measure::{measure, timed};
 use crate::record::{Record, Report, Target, Unit};
 
 /// Projected means of the grid.
@@ -52,13 +52,6 @@ pub(super) fn run(effort: Effort, report: &mut Report) -> Result<(), BenchError>
     let mixture = roots("mixture8/all", Mixture8, &all, 4, repetitions)?;
     report.push(mixture.target(Target::Below(5000.0)).target(Target::Aim(2000.0)));
     report.push(roots("exact/all", Exact, &all, 1, repetitions)?);
-
-    report.push(slopes("probit", ProbitApproximation, &all, 100, repetitions)?);
-    report.push(slopes("mixture8", Mixture8, &all, 20, repetitions)?);
-    report.push(slopes("exact", Exact, &all, 2, repetitions)?);
-    report.push(moments("probit", ProbitApproximation, &all, 20, repetitions)?);
-    report.push(moments("mixture8", Mixture8, &all, 20, repetitions)?);
-    report.push(moments("exact", Exact, &all, 2, repetitions)?);
     Ok(())
 }
 
@@ -74,30 +67,6 @@ fn roots<M: LogisticExpectation>(
     mean_time(name, cases, passes, repetitions, |case| class.implicit_root(case.y, case.a, case.nu))
 }
 
-/// `(E s, E s′)`: what an explicit rule asks for.
-fn slopes<M: LogisticExpectation>(
-    name: &str,
-    class: M,
-    cases: &[Case],
-    passes: usize,
-    repetitions: usize,
-) -> Result<Record, BenchError> {
-    let name = format!("rvga/expectation/{name}/all");
-    mean_time(name, cases, passes, repetitions, |case| Ok(class.sigmoid(case.a, case.nu)))
-}
-
-/// All five expectations: what one step of an implicit solver asks for.
-fn moments<M: LogisticExpectation>(
-    name: &str,
-    class: M,
-    cases: &[Case],
-    passes: usize,
-    repetitions: usize,
-) -> Result<Record, BenchError> {
-    let name = format!("rvga/moments/{name}/all");
-    mean_time(name, cases, passes, repetitions, |case| Ok(class.moments(case.a, case.nu)))
-}
-
 /// Mean nanoseconds of `call` over `cases`.
 fn mean_time<T>(
     name: String,
@@ -108,18 +77,12 @@ fn mean_time<T>(
 ) -> Result<Record, BenchError> {
     eprintln!("{name}");
     let spread = measure(repetitions, || {
-        let mut done = Ok(());
-        let elapsed = seconds(|| {
-            for _ in 0..passes {
-                for case in cases {
-                    match call(black_box(*case)) {
-                        Ok(value) => drop(black_box(value)),
-                        Err(error) => done = Err(error),
-                    }
-                }
-            }
-        });
-        done.map(|()| elapsed / (passes * cases.len()) as f64)
+        let (elapsed, ()) = timed(|| {
+            (0..passes)
+                .flat_map(|_| cases)
+                .try_for_each(|case| call(black_box(*case)).map(|value| drop(black_box(value))))
+        })?;
+        Ok::<_, vi_core::Error>(elapsed / (passes * cases.len()) as f64)
     })?;
     Ok(Record::alone(name, spread.scaled(1e9), Unit::Nanoseconds))
 }
