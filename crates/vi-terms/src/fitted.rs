@@ -195,11 +195,12 @@ impl Fitted {
         }
     }
 
-    /// Effects on slopes that are correlated by `mix`. Inputs of such a block stay as they are made, so that a row of none of the levels has none.
-    pub(crate) fn set_mix(&mut self, of: Vec<(Option<Coordinate>, f64)>) {
+    /// Effects on slopes that are correlated by `of`, of the multiple `factor`. Inputs of such a block have no centre, so that a row of none of the levels has none.
+    pub(crate) fn set_mix(&mut self, of: Vec<(Option<Coordinate>, f64)>, factor: f64) {
         if let Maker::Slopes { mix, .. } = &mut self.maker {
             *mix = of;
             self.means.fill(0.0);
+            self.factor = factor;
         }
     }
 

@@ -121,7 +121,7 @@ pub struct Block {
 }
 
 /// `1/½`.
-const UNIT_OF_LEVELS: f64 = 2.0;
+pub(crate) const UNIT_OF_LEVELS: f64 = 2.0;
 
 /// The inputs of a row and those that terms make of them, with all that the first rows have told.
 ///

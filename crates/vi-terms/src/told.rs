@@ -12,7 +12,7 @@
 use crate::TermsError;
 use crate::coordinate::Coordinate;
 use crate::fitted::Fitted;
-use crate::terms::Terms;
+use crate::terms::{Terms, UNIT_OF_LEVELS};
 
 /// The value of the inputs of slopes at which effects of levels are told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +21,15 @@ pub(crate) enum Origin {
     Mean,
     /// 0, where effects are correlated; slopes are for a unit of the input.
     Zero,
+}
+
+/// How effects on a slope are correlated with those of their levels before them.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Mix {
+    /// What is added to the scaled input: multiples of 1 and of the scaled inputs of the slopes before.
+    pub(crate) by: Vec<f64>,
+    /// The standard deviation of their weights as a multiple of that of the levels', at one prior scale.
+    pub(crate) size: f64,
 }
 
 /// Effects on slopes that are correlated with others of their levels.
@@ -67,13 +76,13 @@ impl Terms {
         places
     }
 
-    /// Correlates the effects of these levels on slopes, by multiples of 1 and of the scaled inputs of the slopes before: none of all others.
-    pub(crate) fn correlate(&mut self, levels: &[usize], mixes: &[Vec<f64>]) {
+    /// Correlates the effects of these levels on slopes, each by its [`Mix`].
+    pub(crate) fn correlate(&mut self, levels: &[usize], mixes: &[Mix]) {
         let own = self.fitted.iter_mut().filter(|own| own.slopes_of().is_some_and(|(_, of)| of == levels));
         let mut before = vec![None];
-        for (fitted, mix) in own.zip(mixes) {
+        for (fitted, Mix { by, size }) in own.zip(mixes) {
             let of = fitted.slopes_of().map(|(of, _)| of.clone());
-            fitted.set_mix(before.iter().cloned().zip(mix.iter().copied()).collect());
+            fitted.set_mix(before.iter().cloned().zip(by.iter().copied()).collect(), UNIT_OF_LEVELS * size);
             before.push(of);
         }
     }
@@ -161,7 +170,7 @@ mod tests {
         let slopes = |input, levels: &[usize]| Term::Slopes { input, levels: levels.to_vec() };
         let asked = [slopes(0, &[2, 3]), slopes(0, &[2, 3, 4]), slopes(1, &[2, 3, 4])];
         let mut terms = Terms::new(&inputs, &asked, &rows, &mut ChaCha8Rng::seed_from_u64(1)).unwrap();
-        terms.correlate(&[2, 3, 4], &[vec![0.7], vec![-1.5, 0.4]]);
+        terms.correlate(&[2, 3, 4], &[Mix { by: vec![0.7], size: 0.5 }, Mix { by: vec![-1.5, 0.4], size: 2.0 }]);
         terms
     }
 

@@ -15,6 +15,7 @@ use crate::table::choose::spread_out;
 use crate::table::schema::{Encoded, Schema};
 use crate::table::source::{Columns, NOWHERE, Record};
 use crate::table::target::{Target, TargetKind};
+use crate::told::Mix;
 use crate::{Terms, TermsError};
 
 /// Rows that are looked at, and of these classes and counts as many as are fitted together, without regard to their order.
@@ -24,10 +25,14 @@ const MOST_FITTED: usize = 5000;
 const MOST_BESIDE: usize = 300;
 /// Times the typical error beyond which a label is an outlier, for families that expect some.
 const FAR: f64 = 4.0;
+/// How often they are brought nearer.
+const ROUNDS: usize = 4;
 /// The typical error `median |r|` of Gaussian noise of unit variance.
 const MEDIAN: f64 = 0.6745;
 /// Variance beyond what is known of an effect by others below which nothing is left to be known, as a share of its own.
 const NOTHING_LEFT: f64 = 1e-9;
+/// The least and the largest standard deviation of weights as a multiple of another: what the rows learn is not far away.
+const SIZES: (f64, f64) = (0.01, 100.0);
 
 /// How labels are seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -176,7 +181,9 @@ fn components(mut rows: Rows, slopes: usize, target: &Target, seen: Seen) -> Res
         TargetKind::Number => {
             let settings = GroupedSettings { keep_rows: false, ..settings };
             let mut model = numbers(&rows, &settings)?;
-            if seen.outliers && brought_nearer(&model, &mut rows)? {
+            let labels = rows.labels.clone();
+            for _ in 0..if seen.outliers { ROUNDS } else { 0 } {
+                rows.labels = brought_nearer(&model, &rows, &labels)?;
                 model = numbers(&rows, &settings)?;
             }
             model.components()
@@ -195,25 +202,19 @@ fn numbers(rows: &Rows, settings: &GroupedSettings) -> Result<GroupedLinear, Mod
     Ok(model)
 }
 
-/// Brings labels that are far from their predictions to where they are outliers no longer; whether there were any.
+/// The `labels` of the rows, those far from their predictions no farther than where they are outliers no longer.
 ///
 /// # Errors
 /// Those of the model.
-fn brought_nearer(model: &GroupedLinear, rows: &mut Rows) -> Result<bool, ModelError> {
+fn brought_nearer(model: &GroupedLinear, rows: &Rows, labels: &[f64]) -> Result<Vec<f64>, ModelError> {
     let inputs = rows.inputs();
     let row = |k: usize| &rows.x[k * inputs..(k + 1) * inputs];
     let means = rows.groups.iter().enumerate().map(|(k, group)| Ok(model.predict(row(k), *group)?.mean()));
     let means = means.collect::<Result<Vec<f64>, ModelError>>()?;
-    let mut errors: Vec<f64> = rows.labels.iter().zip(&means).map(|(label, mean)| (label - mean).abs()).collect();
+    let mut errors: Vec<f64> = labels.iter().zip(&means).map(|(label, mean)| (label - mean).abs()).collect();
     errors.sort_unstable_by(f64::total_cmp);
     let far = FAR / MEDIAN * errors.get(errors.len() / 2).copied().unwrap_or(0.0);
-    let mut any = false;
-    for (label, mean) in rows.labels.iter_mut().zip(means) {
-        let nearer = label.clamp(mean - far, mean + far);
-        any |= nearer != *label;
-        *label = nearer;
-    }
-    Ok(any)
+    Ok(labels.iter().zip(means).map(|(label, mean)| label.clamp(mean - far, mean + far)).collect())
 }
 
 /// The covariance of `effects` effects with these components, standard deviations and then correlations row by row.
@@ -226,20 +227,22 @@ fn covariance(components: &[Component], effects: usize) -> Mat<f64> {
     Mat::from_fn(effects, effects, |i, j| of(i.max(j), i.min(j)))
 }
 
-/// For each slope the multiples of 1 and of the scaled inputs of the slopes before that make effects of this covariance one of independent weights: the
-/// columns of `L`.
-fn mixes(mut covariance: Mat<f64>) -> Vec<Vec<f64>> {
+/// For each slope the mix that makes effects of this covariance those of independent weights: the columns of `L`, and the roots of `D` as multiples of
+/// the first.
+fn mixes(mut covariance: Mat<f64>) -> Vec<Mix> {
     let own: Vec<f64> = (0..covariance.nrows()).map(|i| covariance[(i, i)]).collect();
     let mut mixes = Vec::new();
     for m in (1..own.len()).rev() {
-        let left = covariance[(m, m)];
+        let left = covariance[(m, m)].max(0.0);
         let known = left > NOTHING_LEFT * own[m];
-        let mix: Vec<f64> = (0..m).map(|i| if known { covariance[(i, m)] / left } else { 0.0 }).collect();
+        let by: Vec<f64> = (0..m).map(|i| if known { covariance[(i, m)] / left } else { 0.0 }).collect();
         for i in 0..m {
-            (0..m).for_each(|j| covariance[(i, j)] -= mix[i] * mix[j] * left);
+            (0..m).for_each(|j| covariance[(i, j)] -= by[i] * by[j] * left);
         }
-        mixes.push(mix);
+        mixes.push(Mix { by, size: left.sqrt() });
     }
+    let first = covariance[(0, 0)].max(NOTHING_LEFT * own[0]).sqrt();
+    mixes.iter_mut().for_each(|mix| mix.size = (mix.size / first).clamp(SIZES.0, SIZES.1));
     mixes.reverse();
     mixes
 }
