@@ -127,9 +127,10 @@ impl Terms {
                 told[*level].push((first + k, factor * at_origin));
                 for ((place, by), slope) in parts.iter().zip(&slope) {
                     let weight = (first + k, factor * by * slope);
-                    match *place == first {
-                        true => told[first + k] = vec![weight],
-                        false => told[place + k].push(weight),
+                    if *place == first {
+                        told[first + k] = vec![weight];
+                    } else {
+                        told[place + k].push(weight);
                     }
                 }
             }

@@ -242,7 +242,9 @@ fn mixes(mut covariance: Mat<f64>) -> Vec<Mix> {
         mixes.push(Mix { by, size: left.sqrt() });
     }
     let first = covariance[(0, 0)].max(NOTHING_LEFT * own[0]).sqrt();
-    mixes.iter_mut().for_each(|mix| mix.size = (mix.size / first).clamp(SIZES.0, SIZES.1));
+    for mix in &mut mixes {
+        mix.size = (mix.size / first).clamp(SIZES.0, SIZES.1);
+    }
     mixes.reverse();
     mixes
 }
