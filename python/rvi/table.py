@@ -51,7 +51,8 @@ def fit(
         ``"auto"``, ``"number"``, ``"gaussian"``, ``"robust"``, ``"log-normal"``, ``"log-robust"``, ``"varying"``
         (a spread that follows the inputs), ``"log-varying"``, ``"classes"``, ``"count"``, ``"poisson"`` or ``"negative-binomial"``.
     formula : str, optional
-        Target and inputs, for example ``"late ~ . - id + carrier:origin + log(distance)"``.
+        Target and inputs, for example ``"late ~ . - id + carrier:origin + log(distance)"`` or ``"pain ~ s(age) + (1 | clinic)"``. ``(days | subject)`` gives each
+        subject a level and a slope with their correlation, told at 0 days; ``(days || subject)`` the same without it, told at the mean of the days.
     ignore, text, number : sequence of str
         Columns to leave out, to treat as text, and to keep as numbers although every row has its own.
     classes : sequence of str

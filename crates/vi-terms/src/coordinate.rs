@@ -82,6 +82,11 @@ impl Coordinate {
         self.spread.recip()
     }
 
+    /// `z` at 0 of an input taken as it is.
+    pub(crate) fn at_zero(&self) -> f64 {
+        -self.centre / self.spread
+    }
+
     /// `z` of a value.
     pub(crate) fn of(&self, x: f64) -> f64 {
         (self.fold.map_or(x, |fold| (x / fold).asinh()) - self.centre) / self.spread

@@ -5,6 +5,7 @@ use vi_core::check;
 use crate::TermsError;
 use crate::fitted::Fitted;
 use crate::terms::Terms;
+use crate::told::Origin;
 
 /// The effect of one input: at each of its values the combination of weights that the line and the curves of that input add to the
 /// linear predictor, less what they add at its mean.
@@ -86,13 +87,16 @@ impl Terms {
     pub fn shares(&self, weights: &[f64]) -> Result<Vec<f64>, TermsError> {
         check::length("weights", self.width(), weights.len())?;
         let blocks = self.blocks();
+        let effect = |of: &Vec<(usize, f64)>| of.iter().map(|(place, by)| by * weights[*place]).sum();
+        let effects: Vec<f64> = self.told(Origin::Mean).iter().map(effect).collect();
         let mut parts = vec![Vec::new(); blocks.len()];
         for row in self.sample.chunks_exact(self.inputs().len()) {
             let mut row = row.to_vec();
             self.append(&mut row)?;
+            self.unmix(&mut row);
             for (part, block) in parts.iter_mut().zip(&blocks) {
                 let places = block.first..block.first + block.width;
-                part.push(places.map(|j| row[j] * weights[j]).sum::<f64>());
+                part.push(places.map(|j| row[j] * effects[j]).sum::<f64>());
             }
         }
         let rows = self.sample.len() / self.inputs().len();

@@ -19,12 +19,33 @@ const LENGTHS: [f64; 3] = [1.0, 0.5, 0.25];
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) enum Maker {
-    Bent { of: Vec<Coordinate> },
-    Smooth { of: Coordinate, smooth: Smooth },
-    Tensor { of: [Coordinate; 2], smooths: [Smooth; 2] },
-    Pairs { of: Vec<Coordinate>, pairs: Vec<(usize, usize)> },
-    Slopes { of: Coordinate, levels: Vec<usize> },
-    Kernel { of: Vec<Coordinate>, basis: RandomFourier, length: f64 },
+    Bent {
+        of: Vec<Coordinate>,
+    },
+    Smooth {
+        of: Coordinate,
+        smooth: Smooth,
+    },
+    Tensor {
+        of: [Coordinate; 2],
+        smooths: [Smooth; 2],
+    },
+    Pairs {
+        of: Vec<Coordinate>,
+        pairs: Vec<(usize, usize)>,
+    },
+    Slopes {
+        of: Coordinate,
+        levels: Vec<usize>,
+        /// Of effects that are correlated: what is added to the scaled input, multiples of 1 (`None`) and of the scaled inputs of slopes before.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        mix: Vec<(Option<Coordinate>, f64)>,
+    },
+    Kernel {
+        of: Vec<Coordinate>,
+        basis: RandomFourier,
+        length: f64,
+    },
 }
 
 /// A block of inputs that share a prior scale: `(raw − means)·factor`, so that the variances over the first rows are 1 on average, or in
@@ -97,7 +118,7 @@ impl Fitted {
 
     pub(crate) fn slopes(input: usize, levels: &[usize], rows: Rows<'_>) -> Result<Self, TermsError> {
         vi_core::check::not_empty("levels of slopes", levels.len())?;
-        let maker = Maker::Slopes { of: rows.coordinate(input, false)?, levels: levels.to_vec() };
+        let maker = Maker::Slopes { of: rows.coordinate(input, false)?, levels: levels.to_vec(), mix: Vec::new() };
         Ok(Self::sized(maker, rows))
     }
 
@@ -158,12 +179,34 @@ impl Fitted {
         }
     }
 
-    /// The slope by the input of a weight of 1.
-    pub(crate) fn unit_of_slopes(&self) -> Option<f64> {
+    /// The input of effects on slopes, and the levels that have them.
+    pub(crate) fn slopes_of(&self) -> Option<(&Coordinate, &[usize])> {
         match &self.maker {
-            Maker::Slopes { of, .. } => Some(self.factor * of.slope()),
+            Maker::Slopes { of, levels, .. } => Some((of, levels)),
             _ => None,
         }
+    }
+
+    /// What is added to the scaled input of effects on slopes; nothing where they are independent of others.
+    pub(crate) fn mix(&self) -> &[(Option<Coordinate>, f64)] {
+        match &self.maker {
+            Maker::Slopes { mix, .. } => mix,
+            _ => &[],
+        }
+    }
+
+    /// Effects on slopes that are correlated by `of`, of the multiple `factor`. Inputs of such a block have no centre, so that a row of none of the levels has none.
+    pub(crate) fn set_mix(&mut self, of: Vec<(Option<Coordinate>, f64)>, factor: f64) {
+        if let Maker::Slopes { mix, .. } = &mut self.maker {
+            *mix = of;
+            self.means.fill(0.0);
+            self.factor = factor;
+        }
+    }
+
+    /// The multiple of what a maker writes.
+    pub(crate) fn factor(&self) -> f64 {
+        self.factor
     }
 
     /// The input of a curve.
@@ -214,7 +257,7 @@ impl Fitted {
             Maker::Smooth { of, .. } => format!("s({})", name(of)),
             Maker::Tensor { of, .. } => format!("s({})", list(of)),
             Maker::Pairs { of, .. } => format!("pairs({})", list(of)),
-            Maker::Slopes { of, levels } => {
+            Maker::Slopes { of, levels, .. } => {
                 format!("slopes({}; {})", name(of), inputs[levels[levels.len() - 1]].of_levels())
             }
             Maker::Kernel { of, length, .. } => format!("k({}; {length:.3})", list(of)),
@@ -230,7 +273,7 @@ impl Fitted {
             Maker::Tensor { of, .. } => vec![places(of); self.width()],
             Maker::Kernel { of, .. } => vec![places(of); self.width()],
             Maker::Pairs { of, pairs } => pairs.iter().map(|&(i, j)| vec![of[i].input, of[j].input]).collect(),
-            Maker::Slopes { of, levels } => levels.iter().map(|&level| vec![of.input, level]).collect(),
+            Maker::Slopes { of, levels, .. } => levels.iter().map(|&level| vec![of.input, level]).collect(),
         }
     }
 
@@ -242,7 +285,7 @@ impl Fitted {
             Maker::Pairs { of, pairs } => {
                 pairs.iter().map(|&(i, j)| format!("{}:{}", name(&of[i]), name(&of[j]))).collect()
             }
-            Maker::Slopes { of, levels } => {
+            Maker::Slopes { of, levels, .. } => {
                 levels.iter().map(|level| format!("{}:{}", name(of), inputs[*level].name)).collect()
             }
             _ => (1..=self.width()).map(|k| format!("{} {k}", self.name(inputs))).collect(),
@@ -276,8 +319,14 @@ impl Maker {
             Self::Pairs { of, pairs } => {
                 all(of) && !pairs.is_empty() && pairs.iter().all(|(i, j)| i.max(j) < &of.len())
             }
-            Self::Slopes { of, levels } => {
-                of.is_of(inputs) && !levels.is_empty() && levels.iter().all(|level| *level < inputs)
+            Self::Slopes { of, levels, mix } => {
+                let known = |(of, by): &(Option<Coordinate>, f64)| {
+                    by.is_finite() && of.as_ref().is_none_or(|of| of.is_of(inputs))
+                };
+                of.is_of(inputs)
+                    && !levels.is_empty()
+                    && levels.iter().all(|level| *level < inputs)
+                    && mix.iter().all(known)
             }
             Self::Kernel { of, basis, length } => {
                 all(of) && basis.inputs() == Some(of.len()) && *length > 0.0 && length.is_finite()
@@ -303,8 +352,9 @@ impl Maker {
                 let z: Vec<f64> = of.iter().map(|of| of.within(row)).collect();
                 out.extend(pairs.iter().map(|&(i, j)| z[i] * z[j]));
             }
-            Self::Slopes { of, levels } => {
-                let z = of.of(row[of.input]);
+            Self::Slopes { of, levels, mix } => {
+                let at = |of: &Coordinate| of.of(row[of.input]);
+                let z = mix.iter().fold(at(of), |z, (of, by)| z + by * of.as_ref().map_or(1.0, at));
                 out.extend(levels.iter().map(|level| z * row[*level]));
             }
             Self::Kernel { of, basis, length } => {

@@ -12,7 +12,8 @@
 //! | `s(a)`, `s(a, b)` | a curve beside the line of `a`; a surface beside the curves of `a` and `b` |
 //! | `k(a, b)` | a Gaussian process beside the lines of any number of columns |
 //! | `(1 \| g)` | an effect of each level of `g`, pulled towards the others as far as they are alike |
-//! | `(a \|\| g)` | the same, and an effect on the slope of the number `a` |
+//! | `(a \| g)` | the same, and an effect on the slope of the number `a`, with a correlation of the two |
+//! | `(a \|\| g)` | the same without the correlation, at the mean of `a` |
 //! | `` `a b` `` | a column of any name |
 
 mod function;
@@ -53,6 +54,8 @@ pub struct Group {
     pub column: String,
     /// The columns of numbers on whose slopes there are effects too.
     pub slopes: Vec<String>,
+    /// Whether the effects of a level are correlated.
+    pub correlated: bool,
     /// The place of the first bracket, from 1.
     pub at: usize,
 }
@@ -65,7 +68,7 @@ impl Group {
     }
 
     fn is(&self, other: &Self) -> bool {
-        self.column == other.column && self.slopes == other.slopes
+        self.column == other.column && self.slopes == other.slopes && self.correlated == other.correlated
     }
 }
 
@@ -128,7 +131,7 @@ impl Formula {
     /// The terms, where `.` stands for the `columns` that name no group.
     ///
     /// # Errors
-    /// [`TermsError::Formula`]: a power or product that has no meaning.
+    /// [`TermsError::Formula`]: a power or product that has no meaning; correlated effects of a group in two terms.
     pub fn terms(&self, columns: &[String]) -> Result<Expansion, TermsError> {
         let expand = |columns: &[String]| expand(&self.right, columns).map_err(|what| TermsError::Formula { what });
         let mut list = expand(columns)?;
@@ -140,10 +143,26 @@ impl Formula {
             list.add(Product::new());
         }
         let intercept = list.has(&Product::new());
+        whole(&list.groups).map_err(|what| TermsError::Formula { what })?;
         let mut terms: Vec<Product> = list.terms.into_iter().filter(|term| !term.is_empty()).collect();
         terms.sort_by_key(Product::len);
         Ok(Expansion { intercept, terms, curves: list.curves, groups: list.groups })
     }
+}
+
+/// # Errors
+/// A group with a correlation in one of several terms: which of its effects are correlated is then not told.
+fn whole(groups: &[Group]) -> Result<(), String> {
+    for (k, group) in groups.iter().enumerate() {
+        let others = groups[..k].iter().filter(|other| other.column == group.column);
+        if let Some(other) = others.into_iter().find(|other| other.correlated || group.correlated) {
+            let (name, first, at) = (&group.column, other.at, group.at);
+            return Err(format!(
+                "the groups at {first} and {at} are both of `{name}`, with a correlation in one; write all effects of `{name}` as one term"
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Different terms in the order of their writing; whether the intercept has been taken away.

@@ -21,6 +21,7 @@ pub mod formula;
 mod smooth;
 pub mod table;
 mod terms;
+mod told;
 
 pub use automatic::{Budget, Shape};
 pub use effects::Effect;

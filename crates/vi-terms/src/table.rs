@@ -23,6 +23,7 @@
 
 mod begin;
 mod choose;
+mod correlate;
 mod document;
 mod effects;
 mod explain;

@@ -115,13 +115,13 @@ pub struct Block {
     pub first: usize,
     /// How many inputs it has.
     pub width: usize,
-    /// Of effects of levels, the factor from the prior scale to the standard deviation of an effect on the predictor, for levels scaled by half
-    /// the distance of 0 and 1, as the front door's first rows scale them; of effects on slopes, on that for a unit of the input.
+    /// Of effects of levels and of those on slopes, the factor from the prior scale to the standard deviation of a weight, for levels scaled by half
+    /// the distance of 0 and 1, as the front door's first rows scale them.
     pub unit: Option<f64>,
 }
 
 /// `1/½`.
-const UNIT_OF_LEVELS: f64 = 2.0;
+pub(crate) const UNIT_OF_LEVELS: f64 = 2.0;
 
 /// The inputs of a row and those that terms make of them, with all that the first rows have told.
 ///
@@ -167,7 +167,8 @@ impl TryFrom<TermsWire> for Terms {
         let rows =
             !sample.is_empty() && sample.len().is_multiple_of(inputs.len()) && sample.iter().all(|x| x.is_finite());
         if !inputs.is_empty() && rows && fitted.iter().all(|fitted| fitted.is_of(inputs.len())) {
-            Ok(Self { inputs, fitted, sample })
+            let terms = Self { inputs, fitted, sample };
+            terms.check_mixes().map(|()| terms)
         } else {
             Err(TermsError::Stored { what: "a term and its inputs" })
         }
@@ -271,20 +272,9 @@ impl Terms {
         for fitted in &self.fitted {
             let first = blocks.last().map_or(0, |block| block.first + block.width);
             let (name, width) = (fitted.name(&self.inputs), fitted.width());
-            blocks.push(Block { name, first, width, unit: fitted.unit_of_slopes() });
+            blocks.push(Block { name, first, width, unit: fitted.slopes_of().map(|_| 1.0) });
         }
         blocks
-    }
-
-    /// For each input the slope that a weight of 1 is: of effects on slopes in units of their input, 1 of all others, whose weights are in the
-    /// units of what they multiply.
-    pub(crate) fn slope_units(&self) -> Vec<f64> {
-        let own = self.inputs.len();
-        let of = |block: Block| {
-            let unit = block.unit.filter(|_| block.first >= own).unwrap_or(1.0);
-            std::iter::repeat_n(unit, block.width)
-        };
-        self.blocks().into_iter().flat_map(of).collect()
     }
 
     /// The widths of the blocks.

@@ -20,7 +20,7 @@ pub(super) enum Node {
     Power(Box<Node>, u32),
     /// `s(a)`, `k(a, b)`.
     Curve(Curve),
-    /// `(1 | g)`, `(a || g)`.
+    /// `(1 | g)`, `(a | g)`, `(a || g)`.
     Group(Group),
 }
 
@@ -196,13 +196,8 @@ impl Reader {
         let column = self.column()?;
         let mut slopes = Vec::new();
         slopes_of(effects, &mut slopes).map_err(|what| format!("{what} in the group at {at}"))?;
-        if correlated && !slopes.is_empty() {
-            let names = slopes.join(" + ");
-            return Err(format!(
-                "the group at {at} has intercepts and slopes, which are learned without a correlation: write `({names} || {column})`"
-            ));
-        }
-        Ok(Node::Group(Group { column, slopes, at }))
+        let correlated = correlated && !slopes.is_empty();
+        Ok(Node::Group(Group { column, slopes, correlated, at }))
     }
 
     /// The columns in brackets after `s` or `k`.

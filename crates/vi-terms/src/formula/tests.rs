@@ -55,11 +55,16 @@ fn a_group_has_intercepts_and_slopes_beside_lines() {
     let group = |column: &str, slopes: &[&str], at| Group {
         column: column.to_owned(),
         slopes: slopes.iter().map(|name| (*name).to_owned()).collect(),
+        correlated: false,
         at,
     };
+    let correlated = |column: &str, slopes: &[&str], at| Group { correlated: true, ..group(column, slopes, at) };
     assert_eq!(read("a + (1 | g)").groups, [group("g", &[], 5)]);
     assert_eq!(read("(1 + a + b || `g h`)").groups, [group("g h", &["a", "b"], 1)]);
     assert_eq!(read("(a || g) + (1 | h) + (1 || h) - (1 | h)").groups, [group("g", &["a"], 1)]);
+    assert_eq!(read("b + (1 + a | g)").groups, [correlated("g", &["a"], 5)]);
+    assert_eq!(read("(a + b | g) + (a | h) - (a | h) - (a || h)").groups, [correlated("g", &["a", "b"], 1)]);
+    assert_eq!(read("(a | g) + (a | g)").groups, [correlated("g", &["a"], 1)]);
     assert_eq!(terms("a + (1 | g) + (b || h)").as_deref(), Ok("1 a g b h"));
     // A point does not stand for the columns that name groups.
     let expansion = read(". + (1 | g)");
@@ -67,9 +72,11 @@ fn a_group_has_intercepts_and_slopes_beside_lines() {
     assert!(expansion.terms.contains(&Product::from([group("g", &[], 1).factor()])));
     for (text, expected) in [
         (
-            "(a | g)",
-            "the group at 1 has intercepts and slopes, which are learned without a correlation: write `(a || g)`",
+            "(a | g) + (1 | g)",
+            "the groups at 1 and 11 are both of `g`, with a correlation in one; write all effects of `g` as one term",
         ),
+        ("(b || g) + (a | g)", "the groups at 1 and 12 are both of `g`"),
+        ("(0 + a | g)", "slopes have intercepts beside them; there is a 0 in the group at 1"),
         ("b + (0 + a || g)", "slopes have intercepts beside them; there is a 0 in the group at 5"),
         (
             "(a:b || g)",

@@ -3,12 +3,13 @@
 use std::collections::HashSet;
 
 use vi_core::Row;
-use vi_models::online::{Memory, Observation, PriorScale, Start};
+use vi_models::online::{Kind, Memory, Observation, PriorScale, Start};
 use vi_revrand::RevrandError;
 
 use crate::TermsError;
 use crate::formula::Formula;
 use crate::table::choose::chosen;
+use crate::table::correlate::{Seen, correlate};
 use crate::table::document::Document;
 use crate::table::known::Known;
 use crate::table::learn::scales;
@@ -99,6 +100,7 @@ fn document_of(
         formula: named.formula.as_ref(),
     };
     let (mut schema, asked) = infer(columns.names(), records, &settings)?;
+    let all = records;
     let every = records.len().div_ceil(options.sniff as usize);
     let spaced: Vec<Record>;
     let records = if every > 1 {
@@ -142,6 +144,15 @@ fn document_of(
         blocks: schema.shape.as_ref().map_or_else(Vec::new, Terms::block_sizes),
         as_they_are: schema.shape.as_ref().map_or(0, |terms| terms.width() - terms.inputs().len()),
     };
+    let correlated = |schema: &mut Schema, kind: Kind, before: Option<Seen>| {
+        let seen = Seen::by(kind);
+        if before != Some(seen) {
+            correlate(schema, &asked.groups, (&target, seen), all, columns)?;
+        }
+        Ok::<_, TermsError>(seen)
+    };
+    let plain = plan.kinds(&target.kind, schema.width()).0;
+    let seen = correlated(&mut schema, plain, None)?;
     if let Some(text) = &options.features {
         let what = "must be `rff:300` (300 random features) or `poly:2` (powers up to 2, at most 8)";
         let features = Features::parse(text).ok_or_else(|| wrong("features", text, what))?;
@@ -162,6 +173,8 @@ fn document_of(
         plan.prior = PriorScale::Given(1.0);
     }
     let (model, chosen) = chosen(&plan, &schema, &target, records, columns)?;
+    // Another family than the plain one sees the labels in another way.
+    correlated(&mut schema, model.kind(), Some(seen))?;
     let noise = plan.noise();
     let mut document = Document::new(target, schema, model, noise);
     (document.relevance, document.chosen) = (relevance, chosen);

@@ -52,7 +52,7 @@ fn name(kind: Kind) -> &'static str {
 }
 
 /// All records, those that stand together far apart, since a file may be sorted.
-fn spread_out(records: &[Record]) -> impl Iterator<Item = &Record> {
+pub(crate) fn spread_out(records: &[Record]) -> impl Iterator<Item = &Record> {
     let n = records.len();
     let divisor = |mut a: usize, mut b: usize| {
         while b > 0 {

@@ -4,9 +4,10 @@ use serde::Serialize;
 use vi_core::Row;
 use vi_models::online::Standardise;
 
-use crate::TermsError;
 use crate::table::document::Document;
 use crate::table::scores::BANDS;
+use crate::told::Origin;
+use crate::{Block, TermsError};
 
 /// The number of points of a curve.
 const POINTS: usize = 60;
@@ -58,6 +59,9 @@ pub(crate) struct Share {
     pub(crate) scale: Option<f64>,
     /// The standard deviation of the effects of levels, or of their effects on the slope of an input, on the scale of the predictor.
     pub(crate) deviation: Option<f64>,
+    /// Their correlations with effects of the terms of these names, of the same levels.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) correlations: Vec<(String, f64)>,
     /// The share in the variance of each linear predictor over a sample of the first rows.
     pub(crate) shares: Vec<f64>,
 }
@@ -71,16 +75,35 @@ pub(crate) fn shares(document: &Document) -> Vec<Share> {
     // Scales given once and for all are not those of a level by itself.
     let own_scales = matches!(document.model.settings().standardise, Standardise::FirstRows { .. });
     let unit = document.model.prior_unit();
-    let share = |(k, block): (usize, crate::Block)| Share {
-        term: block.name,
-        weights: block.width,
-        scale: scales.get(k).copied(),
-        deviation: block
-            .unit
-            .zip(scales.get(k))
-            .filter(|_| own_scales)
-            .map(|(of_block, scale)| of_block * scale * unit),
-        shares: of_each.iter().map(|shares| shares[k]).collect(),
+    let blocks = terms.blocks();
+    // Of each weight the prior's standard deviation, and of each block of effects one effect.
+    let scaled = |(k, block): (usize, &Block)| {
+        let sd = block.unit.zip(scales.get(k)).filter(|_| own_scales).map(|(of_block, scale)| of_block * scale * unit);
+        std::iter::repeat_n(sd, block.width)
     };
-    terms.blocks().into_iter().enumerate().map(share).collect()
+    let deviations: Vec<Option<f64>> = blocks.iter().enumerate().flat_map(scaled).collect();
+    let told = terms.told(Origin::Zero);
+    let covariance = |a: &[(usize, f64)], b: &[(usize, f64)]| {
+        let both = a.iter().flat_map(|a| b.iter().filter(|b| a.0 == b.0).map(|b| (a.0, a.1 * b.1)));
+        both.map(|(place, by)| deviations[place].map(|sd| by * sd * sd)).sum::<Option<f64>>()
+    };
+    let deviation = |block: &Block| covariance(&told[block.first], &told[block.first]).map(f64::sqrt);
+    let share = |(k, block): (usize, &Block)| {
+        let own = &told[block.first];
+        let is_mixed =
+            |other: &&Block| own.iter().any(|(place, _)| told[other.first].iter().any(|(of, _)| of == place));
+        let correlation = |other: &Block| {
+            let covariance = covariance(own, &told[other.first])?;
+            Some((other.name.clone(), covariance / (deviation(block)? * deviation(other)?)))
+        };
+        Share {
+            term: block.name.clone(),
+            weights: block.width,
+            scale: scales.get(k).copied(),
+            deviation: block.unit.and_then(|_| deviation(block)),
+            correlations: blocks[..k].iter().filter(is_mixed).filter_map(correlation).collect(),
+            shares: of_each.iter().map(|shares| shares[k]).collect(),
+        }
+    };
+    blocks.iter().enumerate().map(share).collect()
 }

@@ -1,6 +1,6 @@
 //! What each column, and columns together, add to the prediction of a row.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use vi_core::Row;
 use vi_models::{Marginal, ModelError};
@@ -9,6 +9,7 @@ use crate::TermsError;
 use crate::table::document::Document;
 use crate::table::learn::Reader;
 use crate::table::source::{Columns, Record};
+use crate::told::Origin;
 
 /// What a row's linear predictor is made of: `η = η̄ + Σ_k c_k`.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,7 +18,7 @@ pub struct Explanation {
     /// mean of each number and the base of each text).
     pub base: Marginal,
     /// The parts in which the row differs from the average row, by their places among the [names](Explainer::names), each with its contribution
-    /// `c_k = Σ_{j ∈ k} (x_j − x̄_j)·w_j`.
+    /// `c_k = Σ_{j ∈ k} (x_j − x̄_j)·w_j`; correlated effects of a group are `w_j` at the means of their inputs.
     pub parts: Vec<(usize, Marginal)>,
     /// The linear predictor `η`: the target, its logarithm, the logarithm of its mean, or the log odds of the second of two classes.
     pub predictor: Marginal,
@@ -34,7 +35,9 @@ pub struct Explainer<'a> {
     part_of: Vec<usize>,
     means: Vec<f64>,
     base: Marginal,
-    /// `x − x̄` of the last row.
+    /// Of a model with terms the effect that is told of each input: places of weights, and their multiples.
+    told: Option<Vec<Vec<(usize, f64)>>>,
+    /// `x − x̄` of the last row, by which what is told is multiplied.
     from_mean: Vec<f64>,
 }
 
@@ -54,6 +57,9 @@ impl Explainer<'_> {
         self.from_mean.clear();
         self.from_mean.extend(self.means.iter().map(|mean| -mean));
         inputs.for_each(|j, x| self.from_mean[j] += x);
+        if let Some(terms) = &self.document.schema.shape {
+            terms.unmix(&mut self.from_mean);
+        }
         let refused = |source| TermsError::Row { row, source };
         let predictor = one_predictor(self.document, inputs).map_err(refused)?;
         let differs = (0..self.means.len()).filter(|j| self.from_mean[*j] != 0.0);
@@ -67,11 +73,17 @@ impl Explainer<'_> {
     /// # Errors
     /// Those of the model.
     pub fn together(&self, parts: &[usize]) -> Result<Marginal, ModelError> {
-        let mut positions: Vec<usize> = parts.iter().flat_map(|&part| &self.inputs[part]).copied().collect();
-        positions.sort_unstable();
-        positions.dedup();
-        positions.retain(|&j| self.from_mean.get(j).is_some_and(|x| *x != 0.0));
-        let values: Vec<f64> = positions.iter().map(|&j| self.from_mean[j]).collect();
+        let inputs: BTreeSet<usize> = parts.iter().flat_map(|&part| &self.inputs[part]).copied().collect();
+        let mut weights = BTreeMap::new();
+        for j in inputs {
+            let x = self.from_mean.get(j).copied().unwrap_or(0.0);
+            let own = [(j, 1.0)];
+            let told = self.told.as_ref().map_or(&own[..], |told| &told[j]);
+            for (place, by) in told.iter().filter(|_| x != 0.0) {
+                *weights.entry(*place).or_insert(0.0) += by * x;
+            }
+        }
+        let (positions, values): (Vec<usize>, Vec<f64>) = weights.into_iter().unzip();
         self.document.model.combination(Row::Sparse { positions: &positions, values: &values })
     }
 }
@@ -92,6 +104,7 @@ impl Document {
     pub fn explainer(&self, columns: &Columns) -> Result<Explainer<'_>, TermsError> {
         let reader = Reader::new(&self.schema, &self.model, columns)?;
         let means = self.schema.means()?;
+        let told = self.schema.shape.as_ref().map(|terms| terms.told(Origin::Mean));
         let base = one_predictor(self, Row::Dense(&means))?;
         let (mut names, mut inputs, mut part_of) = (Vec::new(), Vec::new(), Vec::with_capacity(means.len()));
         let mut known = HashMap::new();
@@ -104,6 +117,6 @@ impl Document {
             inputs[part].push(input);
             part_of.push(part);
         }
-        Ok(Explainer { document: self, reader, names, inputs, part_of, means, base, from_mean: Vec::new() })
+        Ok(Explainer { document: self, reader, names, inputs, part_of, means, base, told, from_mean: Vec::new() })
     }
 }

@@ -2,9 +2,11 @@
 
 use serde::Serialize;
 use serde_json::{Value, json};
-use vi_models::Interval;
+use vi_core::Row;
 use vi_models::online::{BeliefKind, Coefficient, Model, Order, Standardise, Towards};
+use vi_models::{Interval, Marginal, ModelError};
 
+use crate::TermsError;
 use crate::table::document::Document;
 use crate::table::effects::{Share, curves, shares};
 use crate::table::plan::{is_by_class, is_of_logarithm};
@@ -14,7 +16,7 @@ use crate::table::schema::Kind;
 use crate::table::scores::{LEVELS, Scores, Summary};
 use crate::table::target::TargetKind;
 use crate::table::text::{add, bar, first_of, grouped, many, number, shortened, wrapped};
-use crate::{Terms, TermsError};
+use crate::told::Origin;
 
 /// The level of the intervals of coefficients.
 const LEVEL: f64 = 0.9;
@@ -340,7 +342,8 @@ fn contributions(document: &Document) -> String {
     for own in &shares {
         let percent: Vec<String> = own.shares.iter().map(|share| format!("{:>6.1} %", 100.0 * share)).collect();
         let weights = many(own.weights as u64, "weight");
-        let deviation = own.deviation.map_or_else(String::new, |deviation| format!("   sd {}", number(deviation)));
+        let mut deviation = own.deviation.map_or_else(String::new, |deviation| format!("   sd {}", number(deviation)));
+        deviation.extend(own.correlations.iter().map(|(_, own)| format!("   cor {own:.2}")));
         add(
             &mut text,
             &format!("  {:<38} {weights:>12}  {}{deviation}\n", shortened(&own.term, 38), percent.join(" ")),
@@ -416,24 +419,37 @@ fn lines(document: &Document, most: usize, sorted: bool) -> Result<(Vec<Line>, u
         TargetKind::Classes(classes) if classes.len() > 2 => classes.as_slice(),
         _ => &[],
     };
-    let units = document.schema.shape.as_ref().map_or_else(Vec::new, Terms::slope_units);
-    let units = &units;
+    let told = document.schema.shape.as_ref().map_or_else(Vec::new, |terms| terms.told(Origin::Zero));
+    // An effect of several weights is believed of their combination, one of a weight is that weight in its unit.
+    let effect = |of: &[(usize, f64)], belief: Marginal| match of {
+        [_, _, ..] => {
+            let (positions, values): (Vec<usize>, Vec<f64>) = of.iter().copied().unzip();
+            let row = Row::Sparse { positions: &positions, values: &values };
+            document.model.combination(row).map(|belief| (1.0, belief))
+        }
+        _ => Ok((of.first().map_or(1.0, |(_, unit)| *unit), belief)),
+    };
+    let (told, effect) = (&told, &effect);
     let of_class = |(k, coefficients): (usize, Vec<Coefficient>)| {
         let first = coefficients.len() - document.model.inputs();
-        let unit = move |at: usize| at.checked_sub(first).and_then(|input| units.get(input)).copied().unwrap_or(1.0);
         let own = coefficients.into_iter().enumerate();
-        own.map(move |(at, coefficient)| (classes.get(k + 1), unit(at), coefficient))
+        own.map(move |(at, Coefficient { name, belief, .. })| {
+            let of = at.checked_sub(first).and_then(|input| told.get(input)).map_or(&[][..], Vec::as_slice);
+            let (unit, belief) = effect(of, belief)?;
+            Ok((classes.get(k + 1), unit, name, belief))
+        })
     };
-    let mut all: Vec<_> = document.model.coefficients()?.into_iter().enumerate().flat_map(of_class).collect();
+    let all = document.model.coefficients()?.into_iter().enumerate().flat_map(of_class);
+    let mut all = all.collect::<Result<Vec<_>, ModelError>>()?;
     let count = all.len();
     if sorted || count > most {
-        let sure = |own: &Coefficient| (own.belief.mean() / own.belief.standard_deviation()).abs();
-        all.sort_by(|(_, _, a), (_, _, b)| sure(b).total_cmp(&sure(a)));
+        let sure = |own: &Marginal| (own.mean() / own.standard_deviation()).abs();
+        all.sort_by(|(.., a), (.., b)| sure(b).total_cmp(&sure(a)));
     }
-    let line = |(class, unit, own): (Option<&String>, f64, Coefficient)| {
-        let Interval { lower, upper, .. } = own.belief.interval(LEVEL)?;
-        let (mean, sd) = (unit * own.belief.mean(), unit * own.belief.standard_deviation());
-        Ok(Line { class: class.cloned(), name: own.name, mean, sd, lower: unit * lower, upper: unit * upper })
+    let line = |(class, unit, name, belief): (Option<&String>, f64, String, Marginal)| {
+        let Interval { lower, upper, .. } = belief.interval(LEVEL)?;
+        let (mean, sd) = (unit * belief.mean(), unit * belief.standard_deviation());
+        Ok(Line { class: class.cloned(), name, mean, sd, lower: unit * lower, upper: unit * upper })
     };
     // Intervals take longer than all else: of a million coefficients a few are shown.
     all.into_iter().take(most).map(line).collect::<Result<_, _>>().map(|lines| (lines, count))

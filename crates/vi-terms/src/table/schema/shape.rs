@@ -43,7 +43,7 @@ impl Asked {
 }
 
 impl Schema {
-    /// Name, column and kind of each input.
+    /// Name, column and kind of each input that comes from the columns themselves.
     fn inputs(&self) -> Vec<Input> {
         let mut kinds = Vec::new();
         for (k, term) in self.all_terms().iter().enumerate() {
@@ -154,14 +154,20 @@ impl Schema {
         inputs.iter().position(number).ok_or_else(|| format!("column `{name}` is not a number"))
     }
 
+    /// The places of the levels of a group among the inputs.
+    pub(crate) fn levels(&self, group: &Group) -> Vec<usize> {
+        let text = |column: &Column| column.name == group.column && column.function == Some(Function::Text);
+        let at = self.columns.iter().position(text);
+        let inputs = self.inputs();
+        (0..inputs.len()).filter(|input| Some(inputs[*input].column) == at).collect()
+    }
+
     /// The slopes of a group, whose intercepts are among the inputs.
     ///
     /// # Errors
     /// A column that is not a number.
     fn slopes(&self, group: &Group, inputs: &[Input]) -> Result<Vec<Term>, String> {
-        let text = |column: &Column| column.name == group.column && column.function == Some(Function::Text);
-        let at = self.columns.iter().position(text);
-        let levels: Vec<usize> = (0..inputs.len()).filter(|input| Some(inputs[*input].column) == at).collect();
+        let levels = self.levels(group);
         let slope = |name: &String| Ok(Term::Slopes { input: self.number(name, inputs)?, levels: levels.clone() });
         group.slopes.iter().map(slope).collect()
     }
