@@ -46,7 +46,7 @@ fn sections(slow: bool, python: bool) -> Vec<(&'static str, Command)> {
     let mut sections = vec![
         section("format", "fmt --all --check"),
         section("lints", "clippy --workspace --all-targets --all-features -- -D warnings"),
-        // Without `--examples`: the tests of `vi-tests` run them.
+        // Without `--benches`: a bench is a measurement, and `lints` has compiled it. Without `--examples`: the tests of `vi-tests` run them.
         section("tests", "test --workspace --lib --bins --tests"),
         section("doctests", "test --workspace --doc"),
         section("documentation", "doc --workspace --no-deps"),
