@@ -75,7 +75,7 @@ pub(super) fn check_relative(blocks: &[usize], relative: &[f64]) -> Result<(), E
 }
 
 /// By which factor to multiply the relative scale of each input, so that each `log r` is at its posterior mean with the others held, by the
-/// evidence of `belief` with the sites as they are; `None` where no factor is far from 1, or the belief keeps no full covariance. `gain` is what a
+/// evidence of `belief` with the sites as they are, and at most `reach` from where it is; `None` where no factor is far from 1, or the belief keeps no full covariance. `gain` is what a
 /// change adds to the log evidence. Cost: some `4d³` flops for each of at most eight passes over the blocks.
 ///
 /// # Errors
@@ -83,8 +83,8 @@ pub(super) fn check_relative(blocks: &[usize], relative: &[f64]) -> Result<(), E
 pub(super) fn factors(
     (belief, scale): (&AnyBelief, f64),
     weights: ScaledWeights,
-    blocks: &[usize],
-    relative: &[f64],
+    (blocks, relative): (&[usize], &[f64]),
+    reach: f64,
     gain: impl Fn(ScaleChange) -> f64,
 ) -> Result<Option<Vec<f64>>, Error> {
     let Some(mut parts) = Whitened::parts(belief, weights)? else { return Ok(None) };
@@ -106,14 +106,20 @@ pub(super) fn factors(
             let marginals =
                 parts.iter().map(|part| part.marginal(&positions).directions()).collect::<Result<Vec<_>, _>>()?;
             let own = scale * moved[k].exp();
+            let from = relative.get(block.start).copied().unwrap_or(1.0).ln();
+            let near = ScalePrior {
+                lowest: (from - reach).exp().max(RELATIVE.lowest),
+                highest: (from + reach).exp().min(RELATIVE.highest),
+                ..RELATIVE
+            };
             let spectrum = Spectrum::of_directions(&marginals, own);
-            let before = relative.get(block.start).copied().unwrap_or(1.0).ln() + moved[k];
+            let before = from + moved[k];
             let change = |to: f64| {
                 let change = spectrum.change(own * (to - before).exp());
                 let ScaleChange { log_det, quadratic } = total;
                 ScaleChange { log_det: log_det + change.log_det, quadratic: quadratic + change.quadratic }
             };
-            let found = nodes(&RELATIVE, |r| gain(change(r.ln())))?.nodes;
+            let found = nodes(&near, |r| gain(change(r.ln())))?.nodes;
             let to = found.into_iter().map(|(r, share)| share * r.ln()).sum();
             let step: f64 = to - before;
             if step.abs() < STILL {

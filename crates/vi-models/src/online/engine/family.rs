@@ -148,6 +148,11 @@ pub(crate) trait Family: Stateful + Clone + Debug + PartialEq + Serialize + Dese
         false
     }
 
+    /// Whether sites tell the evidence at prior scales near their own only, as where heavy tails give some rows a negative curvature.
+    fn tells_near(&self) -> bool {
+        false
+    }
+
     /// The Gaussian posterior of all rows of `x` together, with the state and the log evidence or a bound on it; a search may
     /// begin at `start`. Returns `None` if it would cost too much.
     fn fit(

@@ -268,6 +268,10 @@ impl<F: ScalarFamily> Family for F {
         F::PASS == Pass::Exact
     }
 
+    fn tells_near(&self) -> bool {
+        matches!(F::PASS, Pass::ByRows { .. })
+    }
+
     fn fit(
         &self,
         prior: &DenseGaussian,

@@ -44,9 +44,12 @@ const CARRIED: f64 = 0.5;
 /// The least number of rows that tell which prior scales can be given up.
 const FEWEST_TO_THIN: usize = 200;
 
-/// The least number of rows by which the relative scales of blocks move, and how often they move in one fit.
+/// The least number of rows by which the relative scales of blocks move, how often they move in one fit, and by how much their logarithms at most where
+/// sites tell the evidence near their own scales only: a move too far is not taken back.
 const FEWEST_TO_MOVE: usize = 20;
 const MOST_ROUNDS: usize = 4;
+const MOST_ROUNDS_NEAR: usize = 8;
+const REACH: f64 = 0.7;
 
 /// The number of weights above which a fit costs more than it gains: its passes take `n·d² + d³`.
 const WIDEST: usize = 512;
@@ -426,8 +429,12 @@ impl<F: Family> Engine<F> {
         let moving = self.has_moving_blocks() && self.rows.len() >= FEWEST_TO_MOVE;
         let one = (moving && joint).then(|| std::slice::from_ref(self.best()));
         let Some(mut members) = self.refitted(one.unwrap_or(&self.members), design, anew)? else { return Ok(None) };
-        for _ in 0..if moving { MOST_ROUNDS } else { 0 } {
-            let Some(moved) = self.moved_blocks(design, &members)? else { break };
+        let near = self.family.tells_near();
+        let (rounds, reach) = if near { (MOST_ROUNDS_NEAR, REACH) } else { (MOST_ROUNDS, f64::INFINITY) };
+        for _ in 0..if moving { rounds } else { 0 } {
+            let Some(moved) = self.moved_blocks(design, &members, reach)? else {
+                break;
+            };
             (*design, members) = moved;
             if !exact && let Some(again) = self.refitted(&members, design, false)? {
                 members = again;
