@@ -9,7 +9,7 @@ use vi_core::refine::{RefineInfo, RefineSettings};
 use vi_core::{Error, Projection};
 
 use self::log_scale::{FARTHEST, LogScale};
-use super::engine::{Engine, EngineWire, Parts, check_offset};
+use super::engine::{Engine, EngineWire, Kept, Parts, check_offset};
 use super::linear::NumberPredicted;
 use super::observation::{Given, Observation};
 use super::robust::Robust;
@@ -163,8 +163,27 @@ impl OnlineVarying {
         self.learn(row.into(), label.into()).map(drop)
     }
 
+    /// The first rows with the factors that all of them have told, in place of those that were guessed before each: the label's weights are
+    /// learned from them anew. Returns the rows as they were.
+    fn factors_anew(&mut self) -> Result<Vec<Kept>, ModelError> {
+        let mut rows = self.engine.rows.clone();
+        for Kept { row, observed } in &mut rows {
+            *observed = observed.given(Given::Factor(self.log_spread(row.as_row())?.mean.exp()));
+        }
+        Ok(std::mem::replace(&mut self.engine.rows, rows))
+    }
+
     /// The parts of the prediction and the log spread before the row, which is then learned.
     fn learn(&mut self, row: Row<'_>, observed: Observation) -> Result<Learned, ModelError> {
+        let before = if self.engine.starts_anew_next() { Some(self.factors_anew()?) } else { None };
+        let learned = self.learn_both(row, observed);
+        if let (Some(rows), Err(_)) = (before, &learned) {
+            self.engine.rows = rows;
+        }
+        learned
+    }
+
+    fn learn_both(&mut self, row: Row<'_>, observed: Observation) -> Result<Learned, ModelError> {
         let (spread, target) = (self.log_spread(row), self.engine.design.target);
         let (spread, parts) = self.engine.counted(|engine| {
             let spread = spread?;
@@ -229,11 +248,17 @@ impl OnlineVarying {
     /// # Errors
     /// Those of a fit, which leave the model unchanged.
     pub fn catch_up(&mut self) -> Result<(), ModelError> {
-        let mut spread = self.spread.clone();
-        spread.catch_up()?;
-        self.engine.catch_up()?;
-        self.spread = spread;
-        Ok(())
+        let before = (self.engine.rows.clone(), self.spread.clone());
+        let caught_up = self.spread.catch_up().and_then(|()| {
+            if !self.engine.fixed {
+                self.factors_anew()?;
+            }
+            self.engine.catch_up()
+        });
+        if caught_up.is_err() {
+            (self.engine.rows, self.spread) = before;
+        }
+        caught_up
     }
 
     /// The log evidence of all rows so far, in nats, as [`OnlineRobust::evidence`](super::OnlineRobust::evidence): each label's noise has the

@@ -132,6 +132,7 @@ fn document_of(
         memory: memory(&options.forget)?,
         belief: (*kind).or(options.belief),
         grouped: !asked.groups.is_empty(),
+        correlated: asked.groups.iter().any(|group| group.correlated),
         rare,
         intercept: schema.intercept,
         start: Start::Fitted,
@@ -147,7 +148,7 @@ fn document_of(
     let correlated = |schema: &mut Schema, kind: Kind, before: Option<Seen>| {
         let seen = Seen::by(kind);
         if before != Some(seen) {
-            correlate(schema, &asked.groups, (&target, seen), all, columns)?;
+            correlate(schema, &asked.groups, (&target, kind), all, columns)?;
         }
         Ok::<_, TermsError>(seen)
     };

@@ -75,22 +75,27 @@ impl Rows {
 /// Correlates the effects of the `groups` that ask for it, in the terms of `schema`.
 ///
 /// # Errors
-/// [`TermsError::Unfit`] for more than two classes; [`TermsError::Term`] for rows that the grouped model does not take.
+/// [`TermsError::Unfit`] for more than two classes and for spreads that follow the inputs; [`TermsError::Term`] for rows that the grouped model does not take.
 pub(crate) fn correlate(
     schema: &mut Schema,
     groups: &[Group],
-    (target, seen): (&Target, Seen),
+    (target, kind): (&Target, Kind),
     records: &[Record],
     columns: &Columns,
 ) -> Result<(), TermsError> {
+    let seen = Seen::by(kind);
     for group in groups.iter().filter(|group| group.correlated) {
         let term = format!("({} | {})", group.slopes.join(" + "), group.column);
-        if matches!(&target.kind, TargetKind::Classes(classes) if classes.len() > 2) {
-            let slopes = group.slopes.join(" + ");
-            let what = format!(
-                "correlated effects are for numbers, counts and two classes; write `({slopes} || {})` (the term at {})",
-                group.column, group.at
-            );
+        let others = match (&target.kind, kind) {
+            (TargetKind::Classes(classes), _) if classes.len() > 2 => Some("numbers, counts and two classes"),
+            (_, Kind::Varying { .. } | Kind::LogVarying { .. }) => {
+                Some("families whose spread does not follow the inputs")
+            }
+            _ => None,
+        };
+        if let Some(others) = others {
+            let (slopes, of, at) = (group.slopes.join(" + "), &group.column, group.at);
+            let what = format!("correlated effects are for {others}; write `({slopes} || {of})` (the term at {at})");
             return Err(TermsError::Unfit { what });
         }
         let levels = schema.levels(group);

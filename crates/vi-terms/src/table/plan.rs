@@ -26,6 +26,8 @@ pub(crate) struct Plan {
     pub(crate) belief: Option<BeliefKind>,
     /// Whether groups have effects.
     pub(crate) grouped: bool,
+    /// Whether effects of a group are correlated, which spreads that follow the inputs do not take.
+    pub(crate) correlated: bool,
     /// Whether inputs are taken as they come, since most are seen in few rows.
     pub(crate) rare: bool,
     pub(crate) intercept: bool,
@@ -99,7 +101,7 @@ impl Plan {
                             others.push(Kind::LogNumber { noise: log_noise });
                             if self.belief(inputs) == BeliefKind::Full {
                                 others.push(Kind::Robust { unit });
-                                others.push(Kind::Varying { unit });
+                                others.extend((!self.correlated).then_some(Kind::Varying { unit }));
                             }
                         }
                         (Kind::Number { noise }, several(others))

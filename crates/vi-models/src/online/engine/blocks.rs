@@ -11,7 +11,7 @@ use crate::online::design::Design;
 use crate::online::rescale::{ScaleChange, stretched};
 
 /// By how much the logarithms of relative scales move at most between fits, where sites tell the evidence near their own scales only.
-const REACH: f64 = 1.5;
+const REACH: f64 = 0.7;
 
 /// A design and the members in its columns.
 type Moved<S> = (Design, Vec<Member<S>>);

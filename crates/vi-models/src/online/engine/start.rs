@@ -167,6 +167,14 @@ impl<F: Family> Engine<F> {
         kept
     }
 
+    /// Whether the next row is one of the first, and all of them are learned anew with it.
+    pub(in crate::online) fn starts_anew_next(&self) -> bool {
+        let n = self.rows.len() + 1;
+        let due =
+            n == self.next_end() || (n < self.start_rows() && is_due(n, self.start_rows(), self.weights_to_fit()));
+        !self.fixed && due
+    }
+
     /// Learns one of the first rows, with all of them `anew` if the members have not learned those before. On an error the model is unchanged.
     pub(super) fn start_with(&mut self, row: Row<'_>, observed: Observation, anew: bool) -> Result<(), Error> {
         let most = most_start_rows(&self.settings, &self.family, self.design.columns());

@@ -270,12 +270,24 @@ fn labels_of_every_family_tell_the_correlation() {
             ("log-normal", found(exponential, Family::Auto, correlation, 25)),
             ("outliers", found(outliers, Family::Auto, correlation, 25)),
             ("count", found(count, Family::Count, correlation, 25)),
-            ("varying", found(gaussian, Family::Varying, correlation, 25)),
         ] {
             // Two standard errors of 60 groups, whose effects are known in part.
             assert!((found - correlation).abs() < 0.15, "{family}: {found} {correlation}");
         }
     }
+}
+
+#[test]
+fn spreads_that_follow_inputs_are_refused_and_no_candidate() {
+    let outliers = |predictor: f64, rng: &mut ChaCha8Rng| {
+        predictor + if rng.random::<f64>() < 0.05 { 40.0 } else { 0.5 } * normal(rng)
+    };
+    let (rows, _) = drawn(1, (20, 10), 0.5, outliers);
+    let error = learned(&DRAWN, &rows, "y ~ (a | g)", Family::Varying).unwrap_err();
+    assert!(error.to_string().ends_with("write `(a || g)` (the term at 5)"), "{error}");
+    let document = learned(&DRAWN, &rows, "y ~ (a | g)", Family::Auto).unwrap();
+    let chosen = document.chosen.unwrap();
+    assert!(chosen.family == "robust" && chosen.better_than.iter().all(|(name, _)| name != "varying"), "{chosen:?}");
 }
 
 #[test]
