@@ -24,9 +24,9 @@ const N: usize = 10_000;
 const K: usize = 3;
 const BATCH: usize = 10;
 const DRAWS: [usize; 2] = [50, 10];
-/// What a record's seconds are of.
+/// The number of steps that a record's seconds stand for.
 const STEPS: usize = 1000;
-/// How many times faster than NumPy a step is to be.
+/// The speed of a step that is aimed at, as a multiple of NumPy's.
 const TARGET: f64 = 20.0;
 
 /// The script's data: rows of length about 1, labels by the logistic function.

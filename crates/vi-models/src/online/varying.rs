@@ -248,15 +248,16 @@ impl OnlineVarying {
     /// # Errors
     /// Those of a fit, which leave the model unchanged.
     pub fn catch_up(&mut self) -> Result<(), ModelError> {
-        let before = (self.engine.rows.clone(), self.spread.clone());
+        let spread = self.spread.clone();
         let caught_up = self.spread.catch_up().and_then(|()| {
-            if !self.engine.fixed {
-                self.factors_anew()?;
+            if self.engine.fixed {
+                return self.engine.catch_up();
             }
-            self.engine.catch_up()
+            let rows = self.factors_anew()?;
+            self.engine.catch_up().inspect_err(|_| self.engine.rows = rows)
         });
         if caught_up.is_err() {
-            (self.engine.rows, self.spread) = before;
+            self.spread = spread;
         }
         caught_up
     }

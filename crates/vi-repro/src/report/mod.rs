@@ -14,10 +14,11 @@ mod words;
 
 pub use check::{Cause, Check, Fault, Kind, MOST};
 pub use page::rebuild;
-pub use quartiles::{mean_and_error, median, quartiles};
+pub use quartiles::{median, quartiles};
 pub use record::{Outcome, Provenance, Quantity, Record, Shown, State, read, write, write_absent};
 pub use table::{Table, View, cell, short};
 pub use verdict::{Tally, Verdict};
+pub use vi_benches::measure::mean_and_error;
 pub use vi_plot::number;
 pub use words::{Said, Words, join};
 

@@ -22,18 +22,10 @@ pub fn median(values: &[f64]) -> f64 {
     quartiles(values)[1]
 }
 
-/// The mean and its standard error.
-#[must_use]
-pub fn mean_and_error(values: &[f64]) -> (f64, f64) {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let squares: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
-    (mean, (squares / (n - 1.0).max(1.0) / n).sqrt())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::mean_and_error;
 
     #[test]
     fn quartiles_of_a_short_list() {

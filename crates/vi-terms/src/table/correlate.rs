@@ -25,7 +25,7 @@ const MOST_FITTED: usize = 5000;
 const MOST_BESIDE: usize = 300;
 /// Times the typical error beyond which a label is an outlier, for families that expect some.
 const FAR: f64 = 4.0;
-/// How often they are brought nearer.
+/// The number of times that outliers are brought nearer.
 const ROUNDS: usize = 4;
 /// The typical error `median |r|` of Gaussian noise of unit variance.
 const MEDIAN: f64 = 0.6745;
@@ -34,7 +34,7 @@ const NOTHING_LEFT: f64 = 1e-9;
 /// The least and the largest standard deviation of weights as a multiple of another: what the rows learn is not far away.
 const SIZES: (f64, f64) = (0.01, 100.0);
 
-/// How labels are seen.
+/// The form in which a family sees the labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Seen {
     /// By their logarithm.

@@ -10,7 +10,8 @@ use crate::online::blocks::{factors, freedom};
 use crate::online::design::Design;
 use crate::online::rescale::{ScaleChange, stretched};
 
-/// By how much the logarithms of relative scales move at most between fits, where sites tell the evidence near their own scales only.
+/// By how much the logarithms of relative scales move at most at a time, where sites tell the evidence near their own scales only: a move too far is
+/// not taken back.
 const REACH: f64 = 0.7;
 
 /// A design and the members in its columns.
@@ -31,8 +32,7 @@ impl<F: Family> Engine<F> {
 
     /// Moves the relative scales of the blocks. If that fails they stay, and the failure is counted.
     pub(super) fn place_blocks(&mut self) {
-        let reach = if self.family.tells_near() { REACH } else { f64::INFINITY };
-        match self.moved_blocks(&self.design, &self.members, reach) {
+        match self.moved_blocks(&self.design, &self.members) {
             Ok(Some((design, members))) => {
                 let before = self.evidence();
                 (self.design, self.members) = (design, members);
@@ -46,19 +46,19 @@ impl<F: Family> Engine<F> {
         }
     }
 
-    /// `design` and `members` with the relative scales of the blocks where the evidence of the best member puts them, their logarithms at most
-    /// `reach` from where they are; `None` where they stand there.
+    /// `design` and `members` with the relative scales of the blocks where the evidence of the best member puts them, within [`REACH`] where that
+    /// binds; `None` where they stand there.
     pub(super) fn moved_blocks(
         &self,
         design: &Design,
         members: &[Member<F::State>],
-        reach: f64,
     ) -> Result<Option<Moved<F::State>>, Error> {
         let best = members.iter().max_by(|a, b| a.log_weight().total_cmp(&b.log_weight()));
         let Some(best) = best.filter(|_| self.has_moving_blocks()) else { return Ok(None) };
         let weights = self.family.scaled_weights(design.columns(), design.inputs);
         let gain = |change: ScaleChange| self.family.rescale(&best.state, change.log_det, change.quadratic).0;
         let belief = (&best.belief, best.prior_scale);
+        let reach = if self.family.tells_near() { REACH } else { f64::INFINITY };
         let Some(factors) = factors(belief, weights, (&self.settings.blocks, &design.relative), reach, gain)? else {
             return Ok(None);
         };

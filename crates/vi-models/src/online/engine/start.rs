@@ -44,12 +44,10 @@ const CARRIED: f64 = 0.5;
 /// The least number of rows that tell which prior scales can be given up.
 const FEWEST_TO_THIN: usize = 200;
 
-/// The least number of rows by which the relative scales of blocks move, how often they move in one fit, and by how much their logarithms at most where
-/// sites tell the evidence near their own scales only: a move too far is not taken back.
+/// The least number of rows by which the relative scales of blocks move, and how often they move in one fit: in large moves, and in small ones.
 const FEWEST_TO_MOVE: usize = 20;
 const MOST_ROUNDS: usize = 4;
 const MOST_ROUNDS_NEAR: usize = 8;
-const REACH: f64 = 0.7;
 
 /// The number of weights above which a fit costs more than it gains: its passes take `n·d² + d³`.
 const WIDEST: usize = 512;
@@ -169,10 +167,12 @@ impl<F: Family> Engine<F> {
 
     /// Whether the next row is one of the first, and all of them are learned anew with it.
     pub(in crate::online) fn starts_anew_next(&self) -> bool {
-        let n = self.rows.len() + 1;
-        let due =
-            n == self.next_end() || (n < self.start_rows() && is_due(n, self.start_rows(), self.weights_to_fit()));
-        !self.fixed && due
+        !self.fixed && self.is_due(self.rows.len() + 1, self.next_end())
+    }
+
+    /// Whether all first rows are learned anew at the `n`-th of `last`.
+    fn is_due(&self, n: usize, last: usize) -> bool {
+        if n > self.start_rows() { n == last } else { is_due(n, last, self.weights_to_fit()) }
     }
 
     /// Learns one of the first rows, with all of them `anew` if the members have not learned those before. On an error the model is unchanged.
@@ -266,9 +266,7 @@ impl<F: Family> Engine<F> {
         (n, last): (usize, usize),
         anew: bool,
     ) -> Result<bool, Error> {
-        let weights = self.weights_to_fit();
-        let due = if n > self.start_rows() { n == last } else { is_due(n, last, weights) };
-        if !due {
+        if !self.is_due(n, last) {
             // A row that overflows with the column scales so far may not with scales that include it.
             return if self.learn_one(row, observed, n as u64).is_ok() {
                 Ok(true)
@@ -278,8 +276,9 @@ impl<F: Family> Engine<F> {
         }
         let decided = self.decided()?;
         // Where rows are learned one by one, doing so anew would change nothing.
-        let stands =
-            !anew && !self.is_fitted(n, weights) && decided.as_ref().is_none_or(|decided| *decided == self.design);
+        let stands = !anew
+            && !self.is_fitted(n, self.weights_to_fit())
+            && decided.as_ref().is_none_or(|decided| *decided == self.design);
         if stands && self.learn_one(row, observed, n as u64).is_ok() { Ok(true) } else { self.refit(decided) }
     }
 
@@ -437,12 +436,9 @@ impl<F: Family> Engine<F> {
         let moving = self.has_moving_blocks() && self.rows.len() >= FEWEST_TO_MOVE;
         let one = (moving && joint).then(|| std::slice::from_ref(self.best()));
         let Some(mut members) = self.refitted(one.unwrap_or(&self.members), design, anew)? else { return Ok(None) };
-        let near = self.family.tells_near();
-        let (rounds, reach) = if near { (MOST_ROUNDS_NEAR, REACH) } else { (MOST_ROUNDS, f64::INFINITY) };
+        let rounds = if self.family.tells_near() { MOST_ROUNDS_NEAR } else { MOST_ROUNDS };
         for _ in 0..if moving { rounds } else { 0 } {
-            let Some(moved) = self.moved_blocks(design, &members, reach)? else {
-                break;
-            };
+            let Some(moved) = self.moved_blocks(design, &members)? else { break };
             (*design, members) = moved;
             if !exact && let Some(again) = self.refitted(&members, design, false)? {
                 members = again;

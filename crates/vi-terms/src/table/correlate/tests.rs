@@ -243,6 +243,11 @@ fn the_order_of_slopes_is_of_no_account() {
     }
 }
 
+/// A label with noise of deviation .5, and of 40 in a twentieth of the rows.
+fn outliers(predictor: f64, rng: &mut ChaCha8Rng) -> f64 {
+    predictor + if rng.random::<f64>() < 0.05 { 40.0 } else { 0.5 } * normal(rng)
+}
+
 #[test]
 fn labels_of_every_family_tell_the_correlation() {
     let found = |label, family, correlation, rows| {
@@ -253,9 +258,6 @@ fn labels_of_every_family_tell_the_correlation() {
         f64::from(u8::from(rng.random::<f64>() < vi_core::special::sigmoid(predictor)))
     };
     let exponential = |predictor: f64, rng: &mut ChaCha8Rng| (predictor + normal(rng)).exp();
-    let outliers = |predictor: f64, rng: &mut ChaCha8Rng| {
-        predictor + if rng.random::<f64>() < 0.05 { 40.0 } else { 0.5 } * normal(rng)
-    };
     let count = |predictor: f64, rng: &mut ChaCha8Rng| {
         let (mut left, mut count) = ((0.5 * predictor).exp(), -1.0);
         while left > 0.0 {
@@ -279,9 +281,6 @@ fn labels_of_every_family_tell_the_correlation() {
 
 #[test]
 fn spreads_that_follow_inputs_are_refused_and_no_candidate() {
-    let outliers = |predictor: f64, rng: &mut ChaCha8Rng| {
-        predictor + if rng.random::<f64>() < 0.05 { 40.0 } else { 0.5 } * normal(rng)
-    };
     let (rows, _) = drawn(1, (20, 10), 0.5, outliers);
     let error = learned(&DRAWN, &rows, "y ~ (a | g)", Family::Varying).unwrap_err();
     assert!(error.to_string().ends_with("write `(a || g)` (the term at 5)"), "{error}");
