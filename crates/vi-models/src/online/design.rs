@@ -419,6 +419,28 @@ impl Design {
         }
     }
 
+    /// The row with every input that has a scale at most `most` of them from its centre. `space` holds it where an input is brought nearer.
+    pub(super) fn within<'a>(&self, row: Row<'a>, most: f64, space: &'a mut Vec<f64>) -> Row<'a> {
+        let near = |j: usize, value: f64| {
+            let Some(scale) = self.scales.get(j).filter(|_| self.constant.binary_search(&j).is_err()) else {
+                return value;
+            };
+            let centre = self.centres.get(j).copied().unwrap_or(0.0);
+            value.clamp(centre - most * scale, centre + most * scale)
+        };
+        let mut is_near = true;
+        row.for_each(|j, value| is_near &= near(j, value) == value);
+        if is_near {
+            return row;
+        }
+        space.clear();
+        row.for_each(|j, value| space.push(near(j, value)));
+        match row {
+            Row::Dense(_) => Row::Dense(space),
+            Row::Sparse { positions, .. } => Row::Sparse { positions, values: space },
+        }
+    }
+
     /// The values of the columns that have no scale yet: 0, or ±2 for a second value, as it will be once the row is learned.
     fn unscaled<'a>(&'a self, row: Row<'a>) -> impl Iterator<Item = (usize, f64)> + 'a {
         let still = self.constant.iter().map(|&j| (j, 0.0));

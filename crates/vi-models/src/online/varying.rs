@@ -19,6 +19,8 @@ use crate::{Marginal, ModelError};
 
 /// The prior deviation of the intercept of the log spread: small, since the scale of the noise sets the level.
 const LEVEL: f64 = 1e-3;
+/// The distance of an input from its mean, in deviations of the first rows, beyond which the spread stays as it is there.
+const REACH: f64 = 10.0;
 
 /// Linear regression on a stream whose noise has heavy tails and a spread that follows the inputs.
 ///
@@ -29,7 +31,8 @@ const LEVEL: f64 = 1e-3;
 /// Fisher's information between location and log spread is 0, so each has a belief of its own, and a row is one site for each: with the
 /// predictors `N(a₁, ν₁)` and `N(a₂, ν₂)` before the row, `w` takes the label as [`OnlineRobust`](super::OnlineRobust) does with noise of scale
 /// `s·e^a₂`, and `γ` the moments of `p(r | η₂)`, `r = y − a₁`, with `η₁` and `ε` integrated out. The prior scales of `γ` are always learned, one for each block of
-/// inputs; where nothing varies, `γ` shrinks to 0 and the noise is that of `OnlineRobust`. `|η₂|` is at most 8. Predictions average over `η₂`. Cost: some twice that of
+/// inputs; where nothing varies, `γ` shrinks to 0 and the noise is that of `OnlineRobust`. Inputs more than 10 deviations of the first rows from `x̄` have the spread of the nearest that
+/// are not; `|η₂|` is at most 8. Predictions average over `η₂`. Cost: some twice that of
 /// `OnlineRobust`. A full covariance is needed.
 ///
 /// ```
@@ -118,9 +121,15 @@ impl OnlineVarying {
         self.spread.coefficients()?.into_iter().map(plain).collect()
     }
 
+    /// The row as the spread sees it.
+    fn seen_by_spread<'a>(&self, row: Row<'a>, space: &'a mut Vec<f64>) -> Row<'a> {
+        if self.spread.fixed { self.spread.design.within(row, REACH, space) } else { row }
+    }
+
     /// Mean and variance of the log spread at a row.
     fn log_spread(&self, row: Row<'_>) -> Result<Projection, ModelError> {
-        let seen = moments(self.spread.project(row, 0.0)?.into_iter());
+        let mut space = Vec::new();
+        let seen = moments(self.spread.project(self.seen_by_spread(row, &mut space), 0.0)?.into_iter());
         Ok(Projection { mean: seen.mean.clamp(-FARTHEST, FARTHEST), ..seen })
     }
 
@@ -195,6 +204,8 @@ impl OnlineVarying {
             let r = target.inner(observed.label) - observed.offset - target.centre - target.scale * seen.mean;
             let variance = seen.variance * target.scale * target.scale;
             let told = Observation::new(r).weight(observed.weight).given(Given::Variance(variance));
+            let mut space = Vec::new();
+            let row = self.seen_by_spread(row, &mut space);
             let _counted = self.spread.counted(|spread| spread.update(row, told));
         } else {
             self.spread.refused = self.spread.refused.saturating_add(1);

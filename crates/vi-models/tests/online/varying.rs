@@ -182,3 +182,23 @@ fn a_label_far_out_does_not_pin_the_spread() {
     parts[0].merge(&[&other]).unwrap();
     assert!(parts[0].predict(&[0.0; 3]).unwrap().standard_deviation().is_finite());
 }
+
+#[test]
+fn an_input_far_out_does_not_pin_either_predictor() {
+    let ((mut x, y), (at, seen)) = (rows(1500, 21, SPREAD), rows(2000, 22, SPREAD));
+    let clean = learned(&x, &y);
+    x[3 * 900 + 2] = 1e6;
+    let outlier = learned(&x, &y);
+    let lost =
+        |model: &OnlineVarying| regret(&at, &seen, SPREAD, |x, y| model.predict(x).unwrap().label.log_density(y));
+    let ((before, _), (after, error)) = (lost(&clean), lost(&outlier));
+    // The third weight is pinned to the outlier's label, which costs ½·ln(1 + w²σ²ₓ/σ²), some .1 nats; without a bound of the spread it is refused.
+    let most = 0.5 * (WEIGHTS[2] / 0.5).powi(2).ln_1p();
+    assert!(after - before < most + 3.0 * error, "{before} {after}");
+    let [clean, outlier] = [clean, outlier].map(|model| model.spread_coefficients().unwrap()[3].belief.mean());
+    assert!((clean - outlier).abs() < 0.06, "{clean} {outlier}");
+    // Far out, in either form of a row, the spread is that of the bound.
+    let model = learned(&x, &y);
+    let far = [1e3, 1e9].map(|far| model.predict(&[0.0, 0.0, far]).unwrap().standard_deviation());
+    assert!(far.iter().all(|deviation| deviation.is_finite()), "{far:?}");
+}
