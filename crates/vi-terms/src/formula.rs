@@ -131,7 +131,7 @@ impl Formula {
     /// The terms, where `.` stands for the `columns` that name no group.
     ///
     /// # Errors
-    /// [`TermsError::Formula`]: a power or product that has no meaning; correlated effects of a group in two terms.
+    /// [`TermsError::Formula`]: a power or product that has no meaning; correlated effects of a group in two terms, or with slopes of itself.
     pub fn terms(&self, columns: &[String]) -> Result<Expansion, TermsError> {
         let expand = |columns: &[String]| expand(&self.right, columns).map_err(|what| TermsError::Formula { what });
         let mut list = expand(columns)?;
@@ -151,9 +151,12 @@ impl Formula {
 }
 
 /// # Errors
-/// A group with a correlation in one of several terms: which of its effects are correlated is then not told.
+/// A group with a correlation in one of several terms: which of its effects are correlated is then not told. A slope of the group itself.
 fn whole(groups: &[Group]) -> Result<(), String> {
     for (k, group) in groups.iter().enumerate() {
+        if group.slopes.contains(&group.column) {
+            return Err(format!("`{}` is both a slope and its group in the term at {}", group.column, group.at));
+        }
         let others = groups[..k].iter().filter(|other| other.column == group.column);
         if let Some(other) = others.into_iter().find(|other| other.correlated || group.correlated) {
             let (name, first, at) = (&group.column, other.at, group.at);

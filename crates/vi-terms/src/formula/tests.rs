@@ -76,6 +76,7 @@ fn a_group_has_intercepts_and_slopes_beside_lines() {
             "the groups at 1 and 11 are both of `g`, with a correlation in one; write all effects of `g` as one term",
         ),
         ("(b || g) + (a | g)", "the groups at 1 and 12 are both of `g`"),
+        ("b + (a | a)", "`a` is both a slope and its group in the term at 5"),
         ("(0 + a | g)", "slopes have intercepts beside them; there is a 0 in the group at 1"),
         ("b + (0 + a || g)", "slopes have intercepts beside them; there is a 0 in the group at 5"),
         (

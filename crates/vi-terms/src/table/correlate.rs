@@ -101,6 +101,16 @@ pub(crate) fn correlate(
         let levels = schema.levels(group);
         let rows = rows(schema, groups, &levels, (target, seen), records, columns)?;
         let slopes = group.slopes.len();
+        let (effects, told) = (levels.len().saturating_mul(1 + slopes), rows.labels.len());
+        if effects >= told {
+            let what = format!(
+                "{effects} correlated effects, more than a row each of {told}, tell no correlation; write `({} || {})` (the term at {})",
+                group.slopes.join(" + "),
+                group.column,
+                group.at
+            );
+            return Err(TermsError::Unfit { what });
+        }
         let components = components(rows, slopes, target, seen)
             .map_err(|error| TermsError::Term { term: term.clone(), source: Box::new(error.into()) })?;
         let mixes = mixes(covariance(&components, 1 + slopes));

@@ -343,7 +343,9 @@ fn contributions(document: &Document) -> String {
         let percent: Vec<String> = own.shares.iter().map(|share| format!("{:>6.1} %", 100.0 * share)).collect();
         let weights = many(own.weights as u64, "weight");
         let mut deviation = own.deviation.map_or_else(String::new, |deviation| format!("   sd {}", number(deviation)));
-        deviation.extend(own.correlations.iter().map(|(_, own)| format!("   cor {own:.2}")));
+        deviation.extend(
+            own.correlations.iter().map(|(other, own)| format!("   cor {own:.2} with {}", shortened(other, 20))),
+        );
         add(
             &mut text,
             &format!("  {:<38} {weights:>12}  {}{deviation}\n", shortened(&own.term, 38), percent.join(" ")),

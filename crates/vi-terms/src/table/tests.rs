@@ -204,6 +204,11 @@ fn a_wrong_group_is_told_with_its_place() {
     let rows = flats(60);
     for (formula, expected) in [
         ("rent ~ (town || listed)", "column `town` is not a number (the term at 8)"),
+        (
+            "rent ~ (size || town) - size",
+            "column `size`, beside whose line it stands, is not among the inputs (the term at 8)",
+        ),
+        ("rent ~ (listed | size)", "tell no correlation; write `(listed || size)` (the term at 8)"),
         ("rent ~ size + (1 | tonw)", "did you mean `town`?"),
         ("rent ~ size + (1 | rent)", "`rent` is the target and cannot be an input"),
     ] {

@@ -146,10 +146,13 @@ impl Schema {
     /// The place of a column of numbers among the inputs.
     ///
     /// # Errors
-    /// A column that is not a number.
+    /// A column that is not a number, or no input.
     fn number(&self, name: &str, inputs: &[Input]) -> Result<usize, String> {
         let is = |column: &Column| column.name == name && column.function.is_none();
         let at = self.columns.iter().position(is);
+        if at.is_none() {
+            return Err(format!("column `{name}`, beside whose line it stands, is not among the inputs"));
+        }
         let number = |input: &Input| Some(input.column) == at && input.kind == InputKind::Number;
         inputs.iter().position(number).ok_or_else(|| format!("column `{name}` is not a number"))
     }
