@@ -4,6 +4,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::run::{Failure, cargo, finish};
+use crate::sql;
 use crate::venv::python;
 
 /// Runs every section in turn and stops at the first that fails.
@@ -18,8 +19,14 @@ pub(crate) fn run(slow: bool) -> Result<(), Failure> {
             "No Python 3.11 or later: the tests of the Python packages and of the extension for DuckDB are left out."
         );
     }
+    let mut ahead = None;
     for (name, mut command) in sections(slow, python) {
         println!("\n== {name}");
+        match (slow, name) {
+            (true, "tests") => ahead = sql::built_ahead(),
+            (true, "sql") => drop(ahead.take().map(|mut child| child.wait())),
+            _ => {}
+        }
         let begun = Instant::now();
         let done = finish(&mut command);
         let seconds = begun.elapsed().as_secs_f64();
@@ -27,6 +34,7 @@ pub(crate) fn run(slow: bool) -> Result<(), Failure> {
             Ok(()) => println!("== {name}: passed in {seconds:.1} s"),
             Err(failure) => {
                 println!("== {name}: FAILED after {seconds:.1} s");
+                drop(ahead.map(|mut child| child.kill()));
                 let message = failure.message.unwrap_or_else(|| format!("`{}` failed", line(&command)));
                 return Err(Failure { message: Some(format!("{name}: {message}")), ..failure });
             }
@@ -49,7 +57,8 @@ fn sections(slow: bool, python: bool) -> Vec<(&'static str, Command)> {
         // Without `--benches`: a bench is a measurement, and `lints` has compiled it. Without `--examples`: the tests of `vi-tests` run them.
         section("tests", "test --workspace --lib --bins --tests"),
         section("doctests", "test --workspace --doc"),
-        section("documentation", "doc --workspace --no-deps"),
+        // With all features, as `lints` has checked the crates beneath.
+        section("documentation", "doc --workspace --no-deps --all-features"),
     ];
     if slow {
         // Each library crate alone, by this program itself.
