@@ -39,7 +39,7 @@ pub(crate) fn hold(path: &Path) -> Result<(Document, Held), CliError> {
 }
 
 fn of_bytes(bytes: &[u8], path: &Path) -> Result<Document, CliError> {
-    Document::of_bytes(bytes).map_err(|error| CliError::Table { path: path.to_owned(), error })
+    Document::of_bytes(bytes).map_err(|error| CliError::table(path, error))
 }
 
 /// Stores a model where there was nothing, or another one.

@@ -28,7 +28,6 @@ mod files;
 mod interrupt;
 mod output;
 mod page;
-mod pictures;
 mod progress;
 mod report;
 mod source;

@@ -12,8 +12,8 @@ use vi_terms::table::{Document, Scores};
 pub(crate) use self::compare::compared;
 use crate::args::Show;
 use crate::error::CliError;
+use crate::page;
 use crate::tell::{print, print_json};
-use crate::{page, pictures};
 
 /// One pass over a file.
 pub(crate) struct Pass<'a> {
@@ -26,7 +26,7 @@ pub(crate) struct Pass<'a> {
 /// Draws what is to be drawn.
 fn shown(document: &Document, show: &Show) -> Result<(), CliError> {
     if let Some(folder) = &show.plot {
-        pictures::write(document, folder)?;
+        page::write_pictures(document, folder)?;
     }
     show.html.as_ref().map_or(Ok(()), |path| page::write(document, path))
 }

@@ -2,15 +2,14 @@
 
 use std::cell::Cell;
 use std::fs;
-use std::io::{self, BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::io::{self, BufReader, Read};
+use std::path::Path;
 use std::rc::Rc;
 
-use vi_data::DataError;
 pub(crate) use vi_data::records::Record;
-use vi_data::records::{Format, Records, unpacked};
+use vi_data::records::{Format, Records};
 use vi_terms::TermsError;
-use vi_terms::table::{Columns, Input, InputFormat, Source};
+use vi_terms::table::{Begun, Columns, FileError, FileRows, Input, Source};
 
 use crate::error::CliError;
 use crate::interrupt;
@@ -21,15 +20,8 @@ const LOOK: usize = 1 << 16;
 
 /// A file of records, all with the same columns.
 pub(crate) struct File {
-    path: PathBuf,
-    columns: Columns,
-    records: Records<'static>,
+    rows: FileRows<'static>,
     bytes: Bytes,
-    skip_bad: bool,
-    /// Records that were left out since they could not be read.
-    pub(crate) skipped: u64,
-    /// The error of the first of them.
-    pub(crate) first_skipped: Option<String>,
     /// The line on how far it has been read, if there is to be one.
     progress: Option<Progress>,
 }
@@ -39,10 +31,8 @@ impl File {
     /// A file that cannot be read, without columns, or with two of one name.
     pub(crate) fn open(input: &Input) -> Result<Self, CliError> {
         let bytes = Bytes::default();
-        let records = open(input, &bytes)?;
-        let columns = Columns::new(records.columns().iter().cloned(), records.entries());
-        let (path, skip_bad) = (input.data.clone(), input.skip_bad);
-        Ok(Self { path, columns, records, bytes, skip_bad, skipped: 0, first_skipped: None, progress: None })
+        let rows = FileRows::new(open(input, &bytes)?, input);
+        Ok(Self { rows, bytes, progress: None })
     }
 
     /// The same for a further pass, which a line tells of.
@@ -54,23 +44,17 @@ impl File {
     }
 
     pub(crate) fn path(&self) -> &Path {
-        &self.path
+        self.rows.path()
+    }
+
+    /// Rows that were skipped since they could not be read.
+    pub(crate) fn skipped(&self) -> u64 {
+        self.rows.skipped()
     }
 
     /// The share of the file that has been read, if that is known.
     pub(crate) fn share(&self) -> Option<f64> {
         self.bytes.share()
-    }
-
-    /// Passes over an error of a row, and counts it, if such rows are skipped.
-    fn skip(&mut self, error: CliError) -> Result<(), CliError> {
-        if self.skip_bad && error.is_of_a_row() {
-            self.skipped += 1;
-            self.first_skipped.get_or_insert_with(|| error.to_string());
-            Ok(())
-        } else {
-            Err(error)
-        }
     }
 }
 
@@ -78,11 +62,11 @@ impl Source for File {
     type Error = CliError;
 
     fn columns(&self) -> &Columns {
-        &self.columns
+        self.rows.columns()
     }
 
     fn row(&self) -> u64 {
-        self.records.row() as u64
+        self.rows.row()
     }
 
     /// Records that cannot be read are skipped, if such records are.
@@ -92,15 +76,15 @@ impl Source for File {
             if let Some(progress) = &mut self.progress {
                 progress.row(|| self.bytes.share());
             }
-            match self.records.next(record) {
-                Err(error) => self.skip(CliError::of_data(&self.path, error))?,
+            match self.rows.read(record) {
+                Err(error) => self.rows.skip(error)?,
                 Ok(more) => return Ok(more),
             }
         }
     }
 
     fn refused(&self, error: TermsError) -> CliError {
-        CliError::Table { path: self.path.clone(), error }
+        self.rows.refused(error).into()
     }
 
     fn cause(error: &CliError) -> Option<&TermsError> {
@@ -108,7 +92,7 @@ impl Source for File {
     }
 
     fn forgive(&mut self, error: TermsError) -> Result<(), CliError> {
-        self.skip(self.refused(error))
+        Ok(self.rows.forgive(error)?)
     }
 }
 
@@ -146,7 +130,6 @@ impl Read for Counted {
 fn open(input: &Input, bytes: &Bytes) -> Result<Records<'static>, CliError> {
     let path = input.data.as_path();
     let cannot = |source| CliError::file(path, source);
-    let wrong = |error| CliError::of_data(path, error);
     let is_stream = path == Path::new("-");
     let reader: Box<dyn Read> = if is_stream {
         Box::new(io::stdin().lock())
@@ -155,82 +138,21 @@ fn open(input: &Input, bytes: &Bytes) -> Result<Records<'static>, CliError> {
         bytes.all.set(file.metadata().map_err(cannot)?.len());
         Box::new(Counted { file, read: Rc::clone(&bytes.read) })
     };
-    let (mut reader, packed) = unpacked(BufReader::with_capacity(LOOK, reader)).map_err(wrong)?;
-    // Compressed bytes that are cut short are an error of the file's first row.
-    let start = reader.fill_buf().map_err(|source| wrong(DataError::Source { row: 1, source }))?;
-    let format = match input.format {
-        Some(format) => of_option(format),
-        None => Format::by_name(path).unwrap_or_else(|| Format::by_start(start)),
-    };
-    let format = as_given(format, input)?;
+    let begun = Begun::new(BufReader::with_capacity(LOOK, reader), input)?;
     #[cfg(feature = "columnar")]
-    if format == Format::Parquet || format == Format::Arrow && Format::is_arrow_file(start) {
-        if packed || is_stream {
+    if begun.format == Format::Parquet || begun.format == Format::Arrow && begun.is_arrow_file {
+        if begun.packed || is_stream {
             let what = "the index of this format is at the end of the file, so it needs an uncompressed file on disk: store it first";
             return Err(cannot(io::Error::new(io::ErrorKind::Unsupported, what)));
         }
         let file = fs::File::open(path).map_err(cannot)?;
-        let open = if format == Format::Parquet { Records::parquet } else { Records::arrow_file };
-        return open(file).map_err(wrong);
+        let open = if begun.format == Format::Parquet { Records::parquet } else { Records::arrow_file };
+        return Ok(open(file).map_err(|error| FileError::of_data(path, error))?);
     }
     #[cfg(not(feature = "columnar"))]
-    if matches!(format, Format::Parquet | Format::Arrow) {
+    if matches!(begun.format, Format::Parquet | Format::Arrow) {
         let what = "this `rvi` was built without Parquet and Arrow; build it with `--features columnar`";
         return Err(cannot(io::Error::new(io::ErrorKind::Unsupported, what)));
     }
-    Records::open(reader, format).map_err(wrong)
-}
-
-fn of_option(format: InputFormat) -> Format {
-    match format {
-        InputFormat::Csv => Format::CSV,
-        InputFormat::Tsv => Format::TSV,
-        InputFormat::Jsonl => Format::JsonLines,
-        InputFormat::Libsvm => Format::Libsvm,
-        InputFormat::Vw => Format::VowpalWabbit,
-        InputFormat::Parquet => Format::Parquet,
-        InputFormat::Arrow => Format::Arrow,
-    }
-}
-
-/// The format with the delimiter and the header that the options tell.
-///
-/// # Errors
-/// A delimiter that is none, or for a format that has none.
-fn as_given(format: Format, input: &Input) -> Result<Format, CliError> {
-    let refused = |value: &str, what: &str| {
-        Err(CliError::Option { option: "delimiter", value: value.to_owned(), what: what.to_owned() })
-    };
-    match (format, &input.delimiter) {
-        (Format::Delimited { delimiter: likely, .. }, given) => {
-            let header = !input.no_header;
-            match given.as_deref().map(|given| (delimiter(given), given)) {
-                Some((None, given)) => refused(given, "must be one character, or `\\t` for a tab"),
-                Some((given, _)) => Ok(Format::Delimited { delimiter: given, header }),
-                None => Ok(Format::Delimited { delimiter: likely, header }),
-            }
-        }
-        (_, Some(given)) => refused(given, "only CSV and TSV have a delimiter"),
-        (format, None) => Ok(format),
-    }
-}
-
-/// One character, or `\t` for a tab; none for anything else.
-fn delimiter(given: &str) -> Option<u8> {
-    match given.as_bytes() {
-        b"\\t" => Some(b'\t'),
-        [one] if one.is_ascii() && *one != b'"' && *one != b'\n' => Some(*one),
-        _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_delimiter_is_one_character() {
-        assert_eq!((delimiter("\\t"), delimiter(";")), (Some(b'\t'), Some(b';')));
-        assert_eq!((delimiter("ab"), delimiter("\""), delimiter("")), (None, None, None));
-    }
+    Ok(begun.records(input)?)
 }

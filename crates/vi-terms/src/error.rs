@@ -146,6 +146,14 @@ pub enum TermsError {
         /// The rows that were learned.
         rows: u64,
     },
+    /// A picture that cannot be drawn.
+    #[error("picture `{name}`: {what}")]
+    Picture {
+        /// The name of the picture.
+        name: &'static str,
+        /// Why it cannot be drawn.
+        what: String,
+    },
     /// Not a stored model, or a damaged one.
     #[error("{what}")]
     Document {

@@ -13,5 +13,5 @@ pub(super) fn evaluate(args: &Evaluate) -> Result<(), CliError> {
     if new > 0 {
         crate::tell::warn(&format!("{new} texts unknown to the model were taken as `(other)`"));
     }
-    report::evaluated(&document, &scores, source.path(), source.skipped, args.json)
+    report::evaluated(&document, &scores, source.path(), source.skipped(), args.json)
 }

@@ -25,8 +25,8 @@ pub(super) fn explain(args: &Explain) -> Result<(), CliError> {
         Some(path) => whole_file(path, |out| write_all(args, &document, &mut source, path, out))?,
         None => write_all(args, &document, &mut source, tell::output(), &mut *tell::table_output())?,
     }
-    if source.skipped > 0 {
-        tell::warn(&format!("{} rows of {} were left out", source.skipped, source.path().display()));
+    if source.skipped() > 0 {
+        tell::warn(&format!("{} rows of {} were left out", source.skipped(), source.path().display()));
     }
     Ok(())
 }

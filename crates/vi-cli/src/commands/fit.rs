@@ -106,11 +106,7 @@ pub(super) fn whole_pass(
         (Err(CliError::Stop), None) => return Err(CliError::Lost { row: document.row() }),
         (Err(error), _) => return Err(error),
         (Ok(()), _) if document.scores.rows == before && document.row() > read => {
-            let why = source
-                .first_skipped
-                .as_ref()
-                .map_or(": no row has a target".to_owned(), |first| format!("; the first: {first}"));
-            return Err(CliError::Nothing { path: source.path().to_owned(), why });
+            return Err(source.refused(TermsError::Nothing));
         }
         (Ok(()), _) => store.save(&document)?,
     }
@@ -136,8 +132,12 @@ pub(super) fn whole_pass(
         ));
     }
     let learned = document.scores.rows - before;
-    let pass =
-        report::Pass { path: source.path(), learned, skipped: source.skipped, seconds: begun.elapsed().as_secs_f64() };
+    let pass = report::Pass {
+        path: source.path(),
+        learned,
+        skipped: source.skipped(),
+        seconds: begun.elapsed().as_secs_f64(),
+    };
     if let Some(why) = document.unreliable() {
         tell::warn(&format!("{why}; `rvi fit` of one file with all rows learns them in random order"));
     }

@@ -4,6 +4,7 @@ use std::fs;
 
 use vi_models::online::Model;
 use vi_sums::Posterior;
+use vi_terms::TermsError;
 use vi_terms::table::{Document, Schema, Target, TargetKind};
 
 use crate::args::Import;
@@ -15,7 +16,7 @@ pub(super) fn import(args: &Import) -> Result<(), CliError> {
     let told = |source| CliError::Posterior { path: args.record.clone(), source };
     let bytes = fs::read(&args.record).map_err(|error| CliError::file(&args.record, error))?;
     let posterior = Posterior::decode(&bytes).map_err(told)?;
-    let wrong = |option, value: String, what: String| Err(CliError::Option { option, value, what });
+    let wrong = |option, value: String, what: String| Err(TermsError::Option { option, value, what }.into());
     if args.columns.len() != posterior.inputs() {
         let what = format!(
             "{} has {} inputs, but there are {} names",

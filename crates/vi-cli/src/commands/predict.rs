@@ -38,8 +38,8 @@ pub(super) fn predict(args: &Predict) -> Result<(), CliError> {
             "in {skewed} rows the probability, a posterior mean, lies outside its interval, because the posterior is skewed"
         ));
     }
-    if source.skipped > 0 {
-        tell::warn(&format!("{} rows of {} were left out", source.skipped, source.path().display()));
+    if source.skipped() > 0 {
+        tell::warn(&format!("{} rows of {} were left out", source.skipped(), source.path().display()));
     }
     Ok(())
 }

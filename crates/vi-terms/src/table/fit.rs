@@ -21,16 +21,41 @@ pub fn fit<S: Source>(
     options: &Options,
     input: &Input,
     keep_order: bool,
+    open: impl FnMut() -> Result<S, S::Error>,
+) -> Result<Document, S::Error> {
+    fit_watched(options, input, keep_order, open, |_| Ok(()))
+}
+
+/// What a fit has just done.
+pub enum Step<'a, S: Source> {
+    /// It has learned a row of the source.
+    Row(&'a Document, &'a S),
+    /// It has learned this share of the rows again, in a random order.
+    Again(f64),
+    /// This error has ended a pass, and the table is learned again in the way that the words say.
+    Anew(&'a S::Error, &'static str),
+}
+
+/// The same fit as [`fit`], and calls `watch` after every step of it.
+///
+/// # Errors
+/// As [`fit`]; the errors of `watch`.
+pub fn fit_watched<S: Source>(
+    options: &Options,
+    input: &Input,
+    keep_order: bool,
     mut open: impl FnMut() -> Result<S, S::Error>,
+    mut watch: impl FnMut(Step<'_, S>) -> Result<(), S::Error>,
 ) -> Result<Document, S::Error> {
     let mut known = Known::default();
     loop {
-        match fit_with(options, input, keep_order, &known, &mut open) {
+        match fit_with(options, input, keep_order, &known, &mut open, &mut watch) {
             Ok(document) => return Ok(document),
             Err(error) => {
                 let Some(cause) = S::cause(&error) else { return Err(error) };
-                if known.after(cause, options, &mut open)?.is_none() {
-                    return Err(error);
+                match known.after(cause, options, &mut open)? {
+                    Some(how) => watch(Step::Anew(&error, how))?,
+                    None => return Err(error),
                 }
             }
         }
@@ -43,12 +68,13 @@ fn fit_with<S: Source>(
     keep_order: bool,
     known: &Known,
     open: &mut impl FnMut() -> Result<S, S::Error>,
+    watch: &mut impl FnMut(Step<'_, S>) -> Result<(), S::Error>,
 ) -> Result<Document, S::Error> {
     let mut source = open()?;
     let (mut document, first) = begin(options, known, &mut source)?;
-    whole_pass(&mut document, &mut source, first, input)?;
+    whole_pass(&mut document, &mut source, first, input, |document, source| watch(Step::Row(document, source)))?;
     if !keep_order {
-        reorder(&mut document, 0.0, open, |_| Ok(()))?;
+        reorder(&mut document, 0.0, open, |share| watch(Step::Again(share)))?;
     }
     Ok(document)
 }
@@ -58,7 +84,7 @@ fn fit_with<S: Source>(
 /// # Errors
 /// A row that cannot be read or learned, unless such are skipped; [`TermsError::Nothing`] if no row has a target. The model has then learned the rows before.
 pub fn update<S: Source>(document: &mut Document, source: &mut S, input: &Input) -> Result<(), S::Error> {
-    whole_pass(document, source, Vec::new(), input)
+    whole_pass(document, source, Vec::new(), input, |_, _| Ok(()))
 }
 
 fn whole_pass<S: Source>(
@@ -66,10 +92,11 @@ fn whole_pass<S: Source>(
     source: &mut S,
     first: Vec<(u64, Record)>,
     input: &Input,
+    each: impl FnMut(&Document, &S) -> Result<(), S::Error>,
 ) -> Result<(), S::Error> {
     document.passes.push(Pass::new(input));
     let before = document.scores.rows;
-    learn(document, source, first, |_, _| Ok(()))?;
+    learn(document, source, first, each)?;
     if document.scores.rows == before && document.row() > 0 {
         return Err(source.refused(TermsError::Nothing));
     }

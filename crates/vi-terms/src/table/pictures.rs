@@ -1,60 +1,53 @@
 //! Pictures of a model and of its predictions.
 
-use std::fs;
-use std::path::Path;
-
 use vi_plot::palette::{BLACK, BLUE, Dash, GREY, Marker, ORANGE, Style};
 use vi_plot::{Axis, Figure, Layout, Panel, PlotError};
-use vi_terms::table::summary::{Line, surest};
-use vi_terms::table::text::shortened;
-use vi_terms::table::{BANDS, Curve, Document, Seen, Target, TargetKind, curves};
 
-use crate::error::CliError;
-use crate::files::whole_file;
+use crate::TermsError;
+use crate::table::document::Document;
+use crate::table::effects::{Curve, curves};
+use crate::table::scores::{BANDS, Seen};
+use crate::table::summary::{Line, surest};
+use crate::table::target::{Target, TargetKind};
+use crate::table::text::shortened;
 
 /// Coefficients in a picture.
 const SHOWN: usize = 20;
 
 /// A picture with its name and what is to be seen on it.
-pub(crate) struct Drawn {
-    pub(crate) name: &'static str,
-    pub(crate) caption: &'static str,
-    pub(crate) figure: Figure,
+#[derive(Debug)]
+pub struct Drawn {
+    /// The name, in one word of small letters.
+    pub name: &'static str,
+    /// What is to be seen.
+    pub caption: &'static str,
+    figure: Figure,
+}
+
+impl Drawn {
+    /// The text of the picture, for a wide screen or a narrow one.
+    ///
+    /// # Errors
+    /// [`TermsError::Picture`] for numbers that cannot be drawn.
+    pub fn svg(&self, layout: Layout) -> Result<String, TermsError> {
+        let failed = |error: PlotError| TermsError::Picture { name: self.name, what: error.to_string() };
+        Ok(self.figure.draw(layout).map_err(failed)?.svg)
+    }
 }
 
 /// All pictures that a model has enough for.
 ///
 /// # Errors
 /// Coefficients that are no numbers.
-pub(crate) fn pictures(document: &Document) -> Result<Vec<Drawn>, CliError> {
+pub fn pictures(document: &Document) -> Result<Vec<Drawn>, TermsError> {
     let all = [
         effects(&curves(document)?, &document.target),
         coefficients(&surest(document, SHOWN)?),
         predictions(document),
         reliability(document),
-        loss(document),
+        learning(document),
     ];
     Ok(all.into_iter().flatten().collect())
-}
-
-/// Writes the pictures into a folder.
-///
-/// # Errors
-/// A disk that does not take them.
-pub(crate) fn write(document: &Document, folder: &Path) -> Result<(), CliError> {
-    fs::create_dir_all(folder).map_err(|error| CliError::file(folder, error))?;
-    for drawn in pictures(document)? {
-        let path = folder.join(drawn.name).with_extension("svg");
-        let svg = svg(&drawn, Layout::Wide)?;
-        whole_file(&path, |out| out.write_all(svg.as_bytes()).map_err(|error| CliError::file(&path, error)))?;
-    }
-    Ok(())
-}
-
-/// The text of a picture for a screen.
-pub(crate) fn svg(drawn: &Drawn, layout: Layout) -> Result<String, CliError> {
-    let failed = |error: PlotError| CliError::Picture { name: drawn.name, what: error.to_string() };
-    Ok(drawn.figure.draw(layout).map_err(failed)?.svg)
 }
 
 /// The curve of each input with its bands.
@@ -174,8 +167,9 @@ fn reliability(document: &Document) -> Option<Drawn> {
     Some(Drawn { name: "reliability", caption, figure: Figure::new("Reliability").row(380.0, vec![panel]) })
 }
 
-/// Log loss along the stream, in blocks of rows.
-fn loss(document: &Document) -> Option<Drawn> {
+/// Log loss along the rows, in blocks of them; none for fewer than two blocks.
+#[must_use]
+pub fn learning(document: &Document) -> Option<Drawn> {
     let blocks = document.own_scores().along();
     if blocks.len() < 2 {
         return None;

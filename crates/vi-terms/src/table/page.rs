@@ -1,0 +1,62 @@
+//! One page with all that is to be seen of a model; it needs no other file.
+
+use std::fmt::Write as _;
+
+use vi_plot::{Layout, markup};
+
+use crate::TermsError;
+use crate::table::document::Document;
+use crate::table::pictures::pictures;
+use crate::table::summary::summary;
+
+const STYLE: &str = "\
+:root{color-scheme:light dark;--ink:#1c2024;--pale:#667;--line:#d5d9de;--ground:#fff}
+@media (prefers-color-scheme:dark){:root{--ink:#e8ebee;--pale:#9aa4ae;--line:#394048;--ground:#14171a}}
+body{margin:0 auto;padding:1rem;max-width:1080px;font:16px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--ground)}
+h1{font-size:1.6rem;margin:.5rem 0}h2{font-size:1.2rem;margin:2rem 0 .5rem;border-top:1px solid var(--line);padding-top:1rem}
+pre{overflow-x:auto;font:14px/1.45 ui-monospace,monospace}p{max-width:70ch}p.small,footer{color:var(--pale);font-size:.9rem}
+svg{max-width:100%;height:auto}.narrow{display:none}
+@media (max-width:640px){.wide{display:none}.narrow{display:block}pre{font-size:11px}}
+";
+
+/// The page of a model, as HTML.
+///
+/// # Errors
+/// Intervals beyond the range of floats; numbers that cannot be drawn.
+pub fn page(document: &Document) -> Result<String, TermsError> {
+    let title = title(document);
+    let version = env!("CARGO_PKG_VERSION");
+    Ok(format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n\
+         <style>\n{STYLE}</style>\n</head>\n<body>\n{}<footer>rvi {version}</footer>\n</body>\n</html>\n",
+        sections(document)?
+    ))
+}
+
+/// What stands on the page of a model: a heading and its summary, a section for each picture with a wide and a narrow drawing (classes `wide` and `narrow`),
+/// and the coefficients.
+///
+/// # Errors
+/// As [`page`].
+pub fn sections(document: &Document) -> Result<String, TermsError> {
+    let (scores, beliefs) = summary(document)?;
+    let mut body = format!("<h1>{}</h1>\n<pre>{}</pre>\n", title(document), markup(&scores));
+    for drawn in pictures(document)? {
+        let heading = drawn.name[..1].to_uppercase() + &drawn.name[1..];
+        // Writing to a text cannot fail.
+        let _written = write!(
+            body,
+            "<h2>{heading}</h2>\n<p>{}</p>\n<div class=\"wide\">{}</div>\n<div class=\"narrow\">{}</div>\n",
+            markup(drawn.caption),
+            drawn.svg(Layout::Wide)?,
+            drawn.svg(Layout::Narrow)?,
+        );
+    }
+    let _written = writeln!(body, "<h2>Coefficients and health</h2>\n<pre>{}</pre>", markup(&beliefs));
+    Ok(body)
+}
+
+fn title(document: &Document) -> String {
+    markup(&format!("Model of {}", document.target.column))
+}
