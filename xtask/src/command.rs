@@ -14,7 +14,8 @@ The tasks of this project. Usage: cargo xtask COMMAND
   test [--slow]                       everything that must hold: format, lints, tests, documentation;
                                       --slow adds the tests that take long, `packages`, `sql --test`, and
                                       `python --test`, `duckdb --test` and `sql --python` (left out without
-                                      Python 3.11, unless the variable CI is set)
+                                      Python 3.11, unless the variable CI is set) and `web --test` (left out
+                                      where it lacks a compiler or a browser)
   golden [DIR]...                     compare with the stored reference numbers: those of the project,
                                       or the files found in DIR
   bench [NAME] [OPTION]...            measure; results go to target/bench/NAME.json; `python`
@@ -36,6 +37,8 @@ The tasks of this project. Usage: cargo xtask COMMAND
                                       installs it under target/sql and runs its tests
   duckdb [--test]                     build the same functions for DuckDB, an extension to be loaded, into
                                       target/duckdb; --test runs their tests (needs Python 3.11 or later)
+  web [--test]                        build the page that computes, for a browser, into target/web (needs Rust's
+                                      library for WebAssembly); --test tests it in Chromium (needs Node.js)
   docs                                build the guide into target/guide (needs mdbook)
   data [NAME]...                      fetch larger real data sets into target/data as CSV, those there
                                       already left alone, checksums compared, what cannot be had skipped
@@ -76,6 +79,8 @@ pub(crate) enum Command {
     Sql(sql::Goal),
     /// Build the extension for DuckDB; run its tests if `test`.
     Duckdb { test: bool },
+    /// Build the page that computes; run its tests if `test`.
+    Web { test: bool },
     /// Fetch data sets; the arguments are names, none for all.
     Data(Vec<OsString>),
     /// Count lines and public items, of the copy in a folder if one is named.
@@ -113,11 +118,12 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
                 Err(format!("`sql` does not know `{}`; it takes `--test`, `--wheel` or `--python`", others.join(" ")))
             }
         },
-        "duckdb" => {
+        "duckdb" | "web" => {
             if let Some(other) = texts.iter().find(|text| *text != "--test") {
-                return Err(format!("`duckdb` does not know `{other}`; it takes `--test` only"));
+                return Err(format!("`{}` does not know `{other}`; it takes `--test` only", name.to_string_lossy()));
             }
-            Ok(Command::Duckdb { test: !rest.is_empty() })
+            let test = !rest.is_empty();
+            Ok(if name == "web" { Command::Web { test } } else { Command::Duckdb { test } })
         }
         "golden" => Ok(Command::Golden(rest)),
         "bench" => Ok(Command::Bench(rest)),
@@ -169,6 +175,7 @@ mod tests {
             "python",
             "sql",
             "duckdb",
+            "web",
             "docs",
             "data",
             "count",
@@ -192,6 +199,8 @@ mod tests {
         assert_eq!(parsed("sql --python"), Ok(Command::Sql(sql::Goal::Python)));
         assert_eq!(parsed("duckdb"), Ok(Command::Duckdb { test: false }));
         assert_eq!(parsed("duckdb --test"), Ok(Command::Duckdb { test: true }));
+        assert_eq!(parsed("web"), Ok(Command::Web { test: false }));
+        assert_eq!(parsed("web --test"), Ok(Command::Web { test: true }));
         assert_eq!(parsed("golden a b"), Ok(Command::Golden(words("a b"))));
         assert_eq!(parsed("bench rvga --quick"), Ok(Command::Bench(words("rvga --quick"))));
         assert_eq!(parsed("reproduce rvga fig5 --quick"), Ok(Command::Reproduce(words("rvga fig5 --quick"))));
@@ -222,6 +231,7 @@ mod tests {
         assert!(parsed("sql --quick").unwrap_err().contains("`--quick`"));
         assert!(parsed("sql --test --python").unwrap_err().contains("`--test --python`"));
         assert!(parsed("duckdb --quick").unwrap_err().contains("`--quick`"));
+        assert!(parsed("web --quick").unwrap_err().contains("`--quick`"));
         assert!(parsed("docs --open").unwrap_err().contains("`--open`"));
         assert!(parsed("count a b").unwrap_err().contains("`a b`"));
         assert!(parsed("data --all").unwrap_err().contains("`--all`"));

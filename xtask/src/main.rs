@@ -13,6 +13,7 @@ mod run;
 mod sql;
 mod test;
 mod venv;
+mod web;
 
 use std::env;
 use std::process::ExitCode;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         Ok(Command::Python(goal)) => python::run(goal),
         Ok(Command::Sql(goal)) => sql::run(goal),
         Ok(Command::Duckdb { test }) => duckdb::run(test),
+        Ok(Command::Web { test }) => web::run(test),
         Ok(Command::Count(folder)) => count::run(folder.as_deref()),
         Ok(Command::Data(names)) => data::run(&names),
         Err(message) => {

@@ -24,7 +24,7 @@ const CRATES: [(&str, &[&str], &[&str]); 8] = [
 const IN_BROWSERS: [&str; 3] = ["vi-linalg", "vi-core", "vi-models"];
 
 /// What browsers run.
-const WASM: &str = "wasm32-unknown-unknown";
+pub(crate) const WASM: &str = "wasm32-unknown-unknown";
 
 /// For each library crate, a program in `target/packages` that depends on it by its path: the first example of its README, built and run with
 /// default features off, then checked with them on, where it has any, then with each feature of the crate.
@@ -102,7 +102,7 @@ fn browsers() -> Result<(), Failure> {
 }
 
 /// Whether the compiler has the standard library of a target.
-fn has_std(target: &str) -> bool {
+pub(crate) fn has_std(target: &str) -> bool {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let told = Command::new(rustc).args(["--print", "target-libdir", "--target", target]).output();
     let folder = told.ok().filter(|told| told.status.success()).and_then(|told| String::from_utf8(told.stdout).ok());

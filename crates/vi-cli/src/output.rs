@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use serde_json::{Map, Value};
+use vi_terms::table::text::csv_line;
 
 use crate::args::Format;
 
@@ -38,7 +39,8 @@ impl<'a> Table<'a> {
     pub(crate) fn new(format: Format, columns: Vec<String>, out: &'a mut (dyn Write + Send)) -> io::Result<Self> {
         let writer = match format {
             Format::Csv => {
-                write_csv(out, columns.iter().map(String::as_str))?;
+                let names: Vec<Value> = columns.iter().cloned().map(Value::from).collect();
+                out.write_all(csv_line(&names).as_bytes())?;
                 Writer::Csv(out)
             }
             Format::Jsonl => Writer::Jsonl(out),
@@ -54,10 +56,7 @@ impl<'a> Table<'a> {
     /// The errors of `out`.
     pub(crate) fn row(&mut self, values: Vec<Value>) -> io::Result<()> {
         match &mut self.writer {
-            Writer::Csv(out) => {
-                let texts: Vec<String> = values.iter().map(text).collect();
-                write_csv(&mut **out, texts.iter().map(String::as_str))
-            }
+            Writer::Csv(out) => out.write_all(csv_line(&values).as_bytes()),
             Writer::Jsonl(out) => {
                 let object: Map<String, Value> = self.columns.iter().cloned().zip(values).collect();
                 writeln!(out, "{}", Value::Object(object))
@@ -78,28 +77,6 @@ impl<'a> Table<'a> {
             Writer::Parquet(rows) => rows.finish(&self.columns),
         }
     }
-}
-
-fn text(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Null => String::new(),
-        other => other.to_string(),
-    }
-}
-
-fn write_csv<'a>(out: &mut dyn Write, fields: impl Iterator<Item = &'a str>) -> io::Result<()> {
-    for (k, field) in fields.enumerate() {
-        if k > 0 {
-            out.write_all(b",")?;
-        }
-        if field.contains([',', '"', '\n', '\r']) {
-            write!(out, "\"{}\"", field.replace('"', "\"\""))?;
-        } else {
-            out.write_all(field.as_bytes())?;
-        }
-    }
-    out.write_all(b"\n")
 }
 
 #[cfg(feature = "columnar")]

@@ -21,6 +21,7 @@
 //! # Ok::<(), TermsError>(())
 //! ```
 
+mod answered;
 mod begin;
 mod choose;
 mod correlate;
@@ -48,6 +49,7 @@ mod target;
 mod tests;
 pub mod text;
 
+pub use answered::{Asked, Notes, Part, left_out};
 pub use begin::begin;
 pub use document::{Document, Pass};
 pub use effects::{Curve, curves};
@@ -57,8 +59,8 @@ pub use fit::{Step, fit, fit_watched, update};
 pub use known::Known;
 pub use learn::learn;
 pub use options::{Family, Input, InputFormat, NOTHING, Options, parse_shape};
-pub use page::{page, sections};
-pub use pictures::{Drawn, learning, pictures};
+pub use page::{drawing, page, sections};
+pub use pictures::{Drawn, explained, learning, pictures};
 pub use plan::RANK;
 pub use predict::{Answers, Intervals};
 pub use refine::{check as check_refine, refine};

@@ -4,16 +4,14 @@ use std::io::Write;
 use std::path::Path;
 
 use serde_json::Value;
-use vi_models::{Marginal, ModelError};
-use vi_terms::TermsError;
-use vi_terms::table::{Document, Explainer, Source};
+use vi_terms::table::{Document, Source, left_out};
 
 use crate::args::Explain;
 use crate::document::answering;
 use crate::error::CliError;
 use crate::files::whole_file;
 use crate::output::{Table, format_of};
-use crate::source::{File, Record};
+use crate::source::File;
 use crate::tell;
 
 const COLUMNS: [&str; 6] = ["row", "part", "mean", "sd", "lower", "upper"];
@@ -25,9 +23,7 @@ pub(super) fn explain(args: &Explain) -> Result<(), CliError> {
         Some(path) => whole_file(path, |out| write_all(args, &document, &mut source, path, out))?,
         None => write_all(args, &document, &mut source, tell::output(), &mut *tell::table_output())?,
     }
-    if source.skipped() > 0 {
-        tell::warn(&format!("{} rows of {} were left out", source.skipped(), source.path().display()));
-    }
+    left_out(source.skipped(), source.path()).iter().for_each(|note| tell::warn(note));
     Ok(())
 }
 
@@ -39,45 +35,17 @@ fn write_all(
     path: &Path,
     out: &mut (dyn Write + Send),
 ) -> Result<(), CliError> {
-    let mut explainer = document.explainer(source.columns()).map_err(|error| source.refused(error))?;
+    // What cannot be explained is told before anything is written.
+    document.explainer(source.columns()).map_err(|error| source.refused(error))?;
     let failed = |error| CliError::file(path, error);
     let format = args.to.unwrap_or_else(|| format_of(args.output.as_deref()));
     let mut table = Table::new(format, COLUMNS.map(str::to_owned).to_vec(), out).map_err(failed)?;
-    let mut record = Record::default();
-    while source.next(&mut record)? {
-        match lines(args, &mut explainer, &record, source.row()) {
-            Ok(lines) => lines.into_iter().try_for_each(|line| table.row(line)).map_err(failed)?,
-            Err(error) => source.forgive(error)?,
-        }
-    }
+    document.explain_rows(source, (args.level, args.top), |row, parts| {
+        parts.into_iter().try_for_each(|part| {
+            let numbers = [part.mean, part.sd, part.lower, part.upper].map(Value::from);
+            let fields = [Value::from(row), Value::from(part.name)].into_iter().chain(numbers).collect();
+            table.row(fields).map_err(failed)
+        })
+    })?;
     table.finish().map_err(failed)
-}
-
-/// The lines of one row: the average row, the largest parts, all others together, the prediction.
-fn lines(
-    args: &Explain,
-    explainer: &mut Explainer<'_>,
-    record: &Record,
-    row: u64,
-) -> Result<Vec<Vec<Value>>, TermsError> {
-    let mut found = explainer.explain(record, row)?;
-    found.parts.sort_by(|(_, a), (_, b)| b.mean().abs().total_cmp(&a.mean().abs()));
-    let others: Vec<usize> = found.parts.iter().skip(args.top).map(|(part, _)| *part).collect();
-    let line = |name: &str, belief: &Marginal| -> Result<Vec<Value>, ModelError> {
-        let interval = belief.interval(args.level)?;
-        let numbers = [belief.mean(), belief.standard_deviation(), interval.lower, interval.upper];
-        Ok([Value::from(row), Value::from(name)].into_iter().chain(numbers.map(Value::from)).collect())
-    };
-    let all = (|| {
-        let mut all = vec![line("(average row)", &found.base)?];
-        for (part, belief) in found.parts.iter().take(args.top) {
-            all.push(line(&explainer.names()[*part], belief)?);
-        }
-        if !others.is_empty() {
-            all.push(line("(others)", &explainer.together(&others)?)?);
-        }
-        all.push(line("(this row)", &found.predictor)?);
-        Ok(all)
-    })();
-    all.map_err(|source| TermsError::Row { row, source })
 }

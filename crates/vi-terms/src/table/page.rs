@@ -6,7 +6,7 @@ use vi_plot::{Layout, markup};
 
 use crate::TermsError;
 use crate::table::document::Document;
-use crate::table::pictures::pictures;
+use crate::table::pictures::{Drawn, pictures};
 use crate::table::summary::summary;
 
 const STYLE: &str = "\
@@ -45,16 +45,22 @@ pub fn sections(document: &Document) -> Result<String, TermsError> {
     for drawn in pictures(document)? {
         let heading = drawn.name[..1].to_uppercase() + &drawn.name[1..];
         // Writing to a text cannot fail.
-        let _written = write!(
-            body,
-            "<h2>{heading}</h2>\n<p>{}</p>\n<div class=\"wide\">{}</div>\n<div class=\"narrow\">{}</div>\n",
-            markup(drawn.caption),
-            drawn.svg(Layout::Wide)?,
-            drawn.svg(Layout::Narrow)?,
-        );
+        let _written = write!(body, "<h2>{heading}</h2>\n<p>{}</p>\n{}", markup(drawn.caption), drawing(&drawn)?);
     }
     let _written = writeln!(body, "<h2>Coefficients and health</h2>\n<pre>{}</pre>", markup(&beliefs));
     Ok(body)
+}
+
+/// A picture for wide screens and one for narrow ones, of which readers of screens get the name.
+///
+/// # Errors
+/// Numbers that cannot be drawn.
+pub fn drawing(drawn: &Drawn) -> Result<String, TermsError> {
+    let one = |class: &str, layout: Layout| {
+        let svg = drawn.svg(layout)?;
+        Ok::<_, TermsError>(format!("<div class=\"{class}\" role=\"img\" aria-label=\"{}\">{svg}</div>\n", drawn.name))
+    };
+    Ok(one("wide", Layout::Wide)? + &one("narrow", Layout::Narrow)?)
 }
 
 fn title(document: &Document) -> String {

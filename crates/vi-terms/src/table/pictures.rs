@@ -4,6 +4,7 @@ use vi_plot::palette::{BLACK, BLUE, Dash, GREY, Marker, ORANGE, Style};
 use vi_plot::{Axis, Figure, Layout, Panel, PlotError};
 
 use crate::TermsError;
+use crate::table::answered::Part;
 use crate::table::document::Document;
 use crate::table::effects::{Curve, curves};
 use crate::table::scores::{BANDS, Seen};
@@ -85,20 +86,43 @@ fn coefficients(lines: &[Line]) -> Option<Drawn> {
         return None;
     }
     // The surest stands on top.
-    let names = lines.iter().rev().map(|line| shortened(&line.label(), 28)).collect();
-    let places: Vec<f64> = (0..lines.len()).map(|k| k as f64).collect();
-    let take = |of: fn(&Line) -> f64| lines.iter().rev().map(of).collect::<Vec<f64>>();
-    let (lower, upper, mean) = (take(|line| line.lower), take(|line| line.upper), take(|line| line.mean));
-    let grey = Style::solid(GREY).dash(Dash::Dashed);
-    let panel = Panel::new("", Axis::linear("coefficient"), Axis::categories("", names))
-        .vertical(0.0, grey, "")
-        .spread_sideways(&places, &lower, &upper, Style::solid(BLUE), "90 % interval")
-        .points(&mean, &places, Style::solid(BLUE).marker(Marker::Disc), 4.0, "mean");
+    let bars: Vec<Bar> = lines.iter().map(|line| (line.label(), [line.lower, line.mean, line.upper])).collect();
     Some(Drawn {
         name: "coefficients",
         caption: "Posterior of the coefficients, the most certain on top. An interval that contains 0 leaves the sign open.",
-        figure: Figure::new("Coefficients").row(80.0 + 22.0 * lines.len() as f64, vec![panel]),
+        figure: Figure::new("Coefficients").row(height(&bars), vec![sideways(&bars, "coefficient", "90 % interval")]),
     })
+}
+
+/// What each part adds to the linear predictor of a row, with intervals of probability `level`.
+#[must_use]
+pub fn explained(parts: &[Part], level: f64) -> Drawn {
+    let bars: Vec<Bar> = parts.iter().map(|part| (part.name.clone(), [part.lower, part.mean, part.upper])).collect();
+    let label = format!("{:.0} % interval", 100.0 * level);
+    Drawn {
+        name: "explanation",
+        caption: "What each column adds to the average row; the means add up to that of this row.",
+        figure: Figure::new("Explanation").row(height(&bars), vec![sideways(&bars, "adds", &label)]),
+    }
+}
+
+/// A name with the lower end, the mean and the upper end of what is believed.
+type Bar = (String, [f64; 3]);
+
+fn height(bars: &[Bar]) -> f64 {
+    80.0 + 22.0 * bars.len() as f64
+}
+
+/// Intervals side by side, the first on top.
+fn sideways(bars: &[Bar], across: &str, label: &str) -> Panel {
+    let names = bars.iter().rev().map(|(name, _)| shortened(name, 28)).collect();
+    let places: Vec<f64> = (0..bars.len()).map(|k| k as f64).collect();
+    let take = |k: usize| bars.iter().rev().map(|(_, ends)| ends[k]).collect::<Vec<f64>>();
+    let grey = Style::solid(GREY).dash(Dash::Dashed);
+    Panel::new("", Axis::linear(across), Axis::categories("", names))
+        .vertical(0.0, grey, "")
+        .spread_sideways(&places, &take(0), &take(2), Style::solid(BLUE), label)
+        .points(&take(1), &places, Style::solid(BLUE).marker(Marker::Disc), 4.0, "mean")
 }
 
 /// Rows sorted by prediction, with intervals and outcomes.

@@ -1,5 +1,6 @@
 //! Words and numbers in lines of 80 columns.
 
+use serde_json::Value;
 use vi_plot::visible;
 
 /// Appends a line, which stays one whatever the names in it hold.
@@ -91,6 +92,18 @@ pub fn wrapped(heading: &str, words: &[String]) -> String {
     text + line.trim_end() + "\n"
 }
 
+/// A line of CSV.
+#[must_use]
+pub fn csv_line(fields: &[Value]) -> String {
+    let text = |value: &Value| match value {
+        Value::String(text) if text.contains([',', '"', '\n', '\r']) => format!("\"{}\"", text.replace('"', "\"\"")),
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    };
+    fields.iter().map(text).collect::<Vec<_>>().join(",") + "\n"
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,6 +118,12 @@ mod tests {
         assert_eq!(grouped(12), "12");
         assert_eq!((many(1, "row"), many(2000, "row")), ("1 row".to_owned(), "2,000 rows".to_owned()));
         assert_eq!(shortened("abcdef", 4), "abc…");
+    }
+
+    #[test]
+    fn fields_of_csv_are_quoted_where_they_have_to_be() {
+        let fields = [Value::from("a"), Value::from("b,\"c\""), Value::Null, Value::from(1.5)];
+        assert_eq!(csv_line(&fields), "a,\"b,\"\"c\"\"\",,1.5\n");
     }
 
     #[test]

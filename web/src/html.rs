@@ -1,0 +1,78 @@
+//! Tables and lists as HTML, in which names and texts of files are no markup.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+use vi_plot::{markup, visible};
+use vi_terms::TermsError;
+use vi_terms::table::{Part, Target, TargetKind, drawing, explained, text};
+
+/// A table of rows.
+pub(crate) fn table(caption: &str, columns: &[String], rows: &[Vec<Value>]) -> String {
+    table_of_rows(caption, columns, rows, false)
+}
+
+/// The same, where `buttons` with one on each row by which the page asks for its explanation.
+pub(crate) fn table_of_rows(caption: &str, columns: &[String], rows: &[Vec<Value>], buttons: bool) -> String {
+    let mut html =
+        format!("<div class=\"scroll\" tabindex=\"0\"><table><caption>{}</caption><thead><tr>", written(caption));
+    for name in columns {
+        // Writing to a text cannot fail.
+        let _written = write!(html, "<th scope=\"col\">{}</th>", written(name));
+    }
+    html += if buttons { "<th scope=\"col\">why</th></tr></thead><tbody>" } else { "</tr></thead><tbody>" };
+    for (k, row) in rows.iter().enumerate() {
+        html += "<tr>";
+        for value in row {
+            let _written = match value {
+                Value::Number(number) if number.is_f64() => {
+                    write!(html, "<td class=\"number\">{}</td>", text::number(number.as_f64().unwrap_or(f64::NAN)))
+                }
+                Value::Number(number) => write!(html, "<td class=\"number\">{number}</td>"),
+                Value::String(words) => write!(html, "<td>{}</td>", written(words)),
+                _ => write!(html, "<td></td>"),
+            };
+        }
+        if buttons {
+            let _written =
+                write!(html, "<td><button type=\"button\" data-row=\"{k}\">explain row {}</button></td>", k + 1);
+        }
+        html += "</tr>";
+    }
+    html + "</tbody></table></div>\n"
+}
+
+/// Notes for people, none for no note.
+pub(crate) fn notes(lines: &[String]) -> String {
+    if lines.is_empty() {
+        return String::new();
+    }
+    let items: Vec<String> = lines.iter().map(|line| format!("<li>{}</li>", written(line))).collect();
+    format!("<ul class=\"notes\">{}</ul>\n", items.concat())
+}
+
+/// What a prediction is made of: a picture and a table.
+pub(crate) fn explanation(parts: &[Part], target: &Target, level: f64) -> Result<String, TermsError> {
+    let of = match &target.kind {
+        TargetKind::Number => format!("{}, or its logarithm where the model is of that", target.column),
+        TargetKind::Count => format!("the logarithm of the mean of {}", target.column),
+        TargetKind::Classes(classes) => format!("the log odds of {}", classes.last().map_or("", String::as_str)),
+    };
+    let columns = ["part", "mean", "sd", "lower", "upper"].map(str::to_owned);
+    let row = |part: &Part| {
+        let numbers = [part.mean, part.sd, part.lower, part.upper].map(Value::from);
+        [Value::from(part.name.as_str())].into_iter().chain(numbers).collect::<Vec<_>>()
+    };
+    let rows: Vec<Vec<Value>> = parts.iter().map(row).collect();
+    let middle = parts.get(1..parts.len().saturating_sub(1)).unwrap_or_default();
+    let picture = if middle.is_empty() { String::new() } else { drawing(&explained(middle, level))? };
+    Ok(format!(
+        "<p>What each column adds, in units of {}.</p>\n{picture}{}",
+        written(&of),
+        table("From the average row to this row", &columns, &rows)
+    ))
+}
+
+fn written(text: &str) -> String {
+    markup(&visible(text))
+}

@@ -1,0 +1,268 @@
+// The page in a real browser: node page.mjs PAGE RVI [CHROMIUM]. It needs playwright-core.
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import { createServer } from "node:http";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { gzipSync } from "node:zlib";
+import { chromium } from "playwright-core";
+
+const [page, rvi] = process.argv.slice(2, 4).map((path) => resolve(path));
+const program = process.argv[4] ?? "chromium";
+const executablePath = program.includes("/") ? program : execFileSync("which", [program], { encoding: "utf8" }).trim();
+const folder = mkdtempSync(join(tmpdir(), "rvi-page-"));
+const pictures = resolve("pictures");
+mkdirSync(pictures, { recursive: true });
+const at = (name) => join(folder, name);
+const told = [];
+const tell = (line) => { told.push(line); console.log(line); };
+
+// Numbers that are the same on every machine.
+let seed = 1;
+const uniform = () => { seed = (seed * 48271) % 2147483647; return seed / 2147483647; };
+const normal = () => Array.from({ length: 12 }, uniform).reduce((sum, x) => sum + x, -6);
+const wide = (rows, columns) => {
+  const names = Array.from({ length: columns }, (_, k) => `x${k}`);
+  const lines = Array.from({ length: rows }, () => {
+    const x = names.map(normal);
+    const y = 2 + Math.sin(2 * x[0]) + x[1] * x[2] + x.reduce((sum, value, k) => sum + value / (k + 1), 0) + 0.5 * normal();
+    return [...x, y].map((value) => value.toFixed(4)).join(",");
+  });
+  return [[...names, "y"].join(","), ...lines, ""].join("\n");
+};
+
+const server = createServer((request, answer) => {
+  const name = basename(new URL(request.url, "http://page").pathname) || "index.html";
+  const kinds = { html: "text/html", css: "text/css", js: "text/javascript" };
+  try {
+    answer.writeHead(200, { "content-type": kinds[name.split(".").pop()] }).end(readFileSync(join(page, name)));
+  } catch {
+    answer.writeHead(404).end();
+  }
+});
+await new Promise((done) => server.listen(0, "127.0.0.1", done));
+const hosted = `http://127.0.0.1:${server.address().port}/`;
+const opened = pathToFileURL(join(page, "index.html")).href;
+
+const context = await chromium.launchPersistentContext(at("profile"), {
+  executablePath, headless: true, acceptDownloads: true, viewport: { width: 1300, height: 900 },
+  args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+});
+const requests = [];
+context.on("request", (request) => requests.push(request.url()));
+
+async function visit(address) {
+  const tab = await context.newPage();
+  tab.setDefaultTimeout(240_000);
+  const wrong = [];
+  tab.on("pageerror", (error) => wrong.push(String(error)));
+  tab.on("console", (message) => { if (message.type() === "error") wrong.push(message.text()); });
+  await tab.goto(address);
+  await tab.waitForFunction(() => document.getElementById("status").textContent === "Ready.");
+  return { tab, wrong };
+}
+const status = (tab) => tab.textContent("#status");
+const settled = async (tab, words) => {
+  await tab.waitForFunction((words) => document.getElementById("status").textContent.includes(words) || !document.getElementById("error").hidden, words);
+  assert.equal(await tab.textContent("#error"), "");
+};
+const refused = async (tab) => {
+  await tab.waitForSelector("#error:not([hidden])");
+  return tab.textContent("#error");
+};
+const saved = async (tab, button, name) => {
+  const [download] = await Promise.all([tab.waitForEvent("download"), tab.click(button)]);
+  await download.saveAs(at(name));
+  return readFileSync(at(name), "utf8");
+};
+const command = (...words) => spawnSync(rvi, words, { cwd: folder, encoding: "utf8", maxBuffer: 1 << 28 });
+const fields = (csv) => csv.trim().split("\n").map((line) => line.split(","));
+const same = (a, b) => {
+  const [left, right] = [fields(a), fields(b)];
+  assert.equal(left.length, right.length);
+  let most = 0;
+  left.forEach((row, k) => row.forEach((field, j) => {
+    if (field === right[k][j]) return;
+    most = Math.max(most, Math.abs(field - right[k][j]) / Math.max(1, Math.abs(field)));
+  }));
+  assert.ok(most < 1e-9, `predictions differ by ${most}`);
+  return most;
+};
+
+// Nothing is asked of any place but the page's own folder, opened or hosted.
+for (const address of [opened, hosted]) {
+  const { tab, wrong } = await visit(address);
+  const paint = await tab.evaluate(() => performance.getEntriesByType("paint").find((entry) => entry.name === "first-contentful-paint")?.startTime);
+  const ready = await tab.evaluate(() => performance.now());
+  tell(`${address.split(":")[0]}: first paint after ${Math.round(paint)} ms, ready within ${Math.round(ready)} ms`);
+  assert.ok(paint < 1000);
+
+  // By the keyboard alone: a table, its target, the model.
+  await tab.focus("#samples button:first-child");
+  await tab.keyboard.press("Enter");
+  await settled(tab, "choose the column");
+  assert.equal(await tab.evaluate(() => document.activeElement.id), "target");
+  assert.equal(await tab.inputValue("#target"), "class");
+  await tab.keyboard.press("Tab");
+  await tab.keyboard.press("Tab");
+  await tab.keyboard.press("Tab");
+  assert.equal(await tab.evaluate(() => document.activeElement.id), "start");
+  await tab.keyboard.press("Enter");
+  await settled(tab, "There is a model of class.");
+  assert.equal(await tab.evaluate(() => document.activeElement.id), "model-heading");
+  const report = await tab.textContent("#shown");
+  for (const words of ["Model of class", "683 rows", "log loss", "Reliability", "Loss along the rows", "Coefficients", "certified"]) assert.ok(report.includes(words), words);
+  assert.ok(await tab.locator("#shown svg").count() >= 8);
+  tell(`${address.split(":")[0]}: ${await status(tab)}`);
+  assert.deepEqual(wrong, []);
+  await tab.close();
+}
+
+const { tab, wrong } = await visit(opened);
+
+// What cannot be read is told in the words of the command.
+const broken = { "ragged.csv": "a,y\n1,2\n3\n", "words.csv": `a,y\n${Array.from({ length: 3000 }, (_, k) => `${k === 2500 ? "x" : uniform()},${uniform()}\n`).join("")}`, "twice.csv": "a,a,y\n1,2,3\n", "empty.csv": "", "alone.csv": "a,y\n" };
+for (const [name, text] of Object.entries(broken)) {
+  writeFileSync(at(name), text);
+  const words = command("fit", name, "--target", "y").stderr.trim().replace(/^rvi: /, "");
+  await tab.setInputFiles("#table-file", at(name));
+  await tab.waitForFunction(() => !document.body.hasAttribute("aria-busy"));
+  if (await tab.isHidden("#error")) await tab.click("#start");
+  assert.equal(await refused(tab), words);
+}
+// A row that cannot be read can be left out.
+await tab.setInputFiles("#table-file", at("words.csv"));
+await settled(tab, "choose the column");
+await tab.check("#skip-bad");
+await settled(tab, "choose the column");
+await tab.waitForFunction(() => !document.body.hasAttribute("aria-busy"));
+await tab.click("#start");
+await settled(tab, "There is a model of y.");
+assert.ok((await tab.textContent("#shown .notes")).includes("1 rows of words.csv were left out"));
+await tab.uncheck("#skip-bad");
+await tab.waitForFunction(() => !document.body.hasAttribute("aria-busy"));
+
+// A number: curves with bands, certified intervals, and a model that the command reads.
+await tab.click("#samples button:nth-child(2)");
+await settled(tab, "choose the column");
+await tab.screenshot({ path: join(pictures, "table-1300.png"), fullPage: true });
+await tab.click("#start");
+await settled(tab, "There is a model of price.");
+tell(`houses: ${await status(tab)}`);
+assert.ok((await tab.textContent("#shown")).includes("90 % interval"));
+const houses = readFileSync(new URL("houses.csv", import.meta.url), "utf8").split("\n");
+const few = [houses[0], ...houses.slice(400, 520), ""].join("\n");
+writeFileSync(at("few.csv"), few);
+const model = await saved(tab, "#save", "houses.rvi");
+assert.ok(command("inspect", "houses.rvi").stdout.includes("800 rows learned"));
+await tab.setInputFiles("#rows-file", at("few.csv"));
+await settled(tab, "are predicted");
+const own = await saved(tab, "#save-predictions", "own.csv");
+tell(`predictions of the page and of the command differ by ${same(own, command("predict", "houses.rvi", "few.csv").stdout)} at most`);
+await tab.check("#certified");
+await tab.setInputFiles("#rows-file", []);
+await tab.setInputFiles("#rows-file", at("few.csv"));
+await settled(tab, "are predicted");
+same(await saved(tab, "#save-predictions", "own.csv"), command("predict", "houses.rvi", "few.csv", "--certified").stdout);
+await tab.uncheck("#certified");
+
+// A row of the table, then one that is typed, are explained.
+await tab.click("#predictions button[data-row='3']");
+await settled(tab, "explained");
+const typed = await tab.inputValue("#row-fields label:nth-child(3) input");
+assert.equal(typed, houses[403].split(",")[2]);
+await tab.fill("#row-fields label:nth-child(3) input", "200");
+await tab.keyboard.press("Enter");
+await settled(tab, "explained");
+await tab.waitForFunction(() => !document.body.hasAttribute("aria-busy"));
+assert.equal(await tab.evaluate(() => document.activeElement.id), "explained");
+for (const words of ["(average row)", "size", "(this row)"]) assert.ok((await tab.textContent("#explained")).includes(words), words);
+await tab.fill("#row-fields label:nth-child(3) input", "large");
+await tab.keyboard.press("Enter");
+assert.ok((await refused(tab)).includes("`large` is not a number"));
+await tab.fill("#row-fields label:nth-child(3) input", "120");
+await tab.keyboard.press("Enter");
+await settled(tab, "explained");
+await tab.waitForFunction(() => !document.body.hasAttribute("aria-busy"));
+await tab.screenshot({ path: join(pictures, "model-1300.png"), fullPage: true });
+await tab.setViewportSize({ width: 400, height: 800 });
+await tab.screenshot({ path: join(pictures, "model-400.png"), fullPage: true });
+const across = await tab.evaluate(() => document.documentElement.scrollWidth);
+assert.ok(across <= 400, `the page is ${across} wide on a screen of 400`);
+await tab.setViewportSize({ width: 1300, height: 900 });
+assert.ok((await saved(tab, "#report", "report.html")).startsWith("<!DOCTYPE html>"));
+
+// The page reads its own model, and that of the command, and answers as the command does.
+for (const name of ["houses.rvi", "command.rvi"]) {
+  if (name === "command.rvi") {
+    writeFileSync(at("houses.csv"), houses.join("\n"));
+    assert.equal(command("fit", "houses.csv", "--target", "price", "-o", name).status, 0);
+  }
+  await tab.setInputFiles("#table-file", at(name));
+  await tab.waitForFunction(() => !document.body.hasAttribute("aria-busy"));
+  await settled(tab, "There is a model of price.");
+  await tab.setInputFiles("#rows-file", []);
+  await tab.setInputFiles("#rows-file", at("few.csv"));
+  await settled(tab, "are predicted");
+  await tab.waitForFunction(() => !document.body.hasAttribute("aria-busy"));
+  same(await saved(tab, "#save-predictions", "read.csv"), command("predict", name, "few.csv").stdout);
+}
+writeFileSync(at("damaged.rvi"), model.replace('"rows":', '"rows": '));
+await tab.setInputFiles("#table-file", at("damaged.rvi"));
+assert.equal(await refused(tab), command("inspect", "damaged.rvi").stderr.trim().replace(/^rvi: /, ""));
+
+// Names and texts of a file are no markup.
+writeFileSync(at("marks.csv"), `"<img src=x onerror=alert(1)>",y\n${Array.from({ length: 90 }, (_, k) => `<b>${"pq"[k % 2]}</b>,${k % 2 + uniform()}\n`).join("")}`);
+await tab.setInputFiles("#table-file", at("marks.csv"));
+await settled(tab, "choose the column");
+await tab.waitForFunction(() => !document.body.hasAttribute("aria-busy"));
+await tab.click("#start");
+await settled(tab, "There is a model of y.");
+assert.equal(await tab.locator("#shown img, #shown b, #preview img, #preview b").count(), 0);
+
+// A large table is learned in view of the user, and can be stopped.
+writeFileSync(at("wide.csv"), wide(10_000, 10));
+for (const shape of ["line", "smooth", "auto"]) {
+  await tab.setInputFiles("#table-file", []);
+  await tab.setInputFiles("#table-file", at("wide.csv"));
+  await settled(tab, "choose the column");
+  await tab.waitForFunction(() => !document.body.hasAttribute("aria-busy"));
+  await tab.selectOption("#shape", shape);
+  const since = Date.now();
+  await tab.click("#start");
+  await settled(tab, "There is a model of y.");
+  tell(`10,000 rows of 10 columns, shape ${shape}: ${Date.now() - since} ms; ${await status(tab)}`);
+  await tab.waitForFunction(() => !document.body.hasAttribute("aria-busy"));
+}
+await tab.click("#start");
+await tab.waitForSelector("#learning svg", { state: "attached" });
+await tab.click("#stop");
+await tab.waitForFunction(() => document.getElementById("status").textContent.includes("choose the column"));
+await tab.waitForFunction(() => !document.body.hasAttribute("aria-busy"));
+await tab.selectOption("#shape", "line");
+await tab.click("#start");
+await settled(tab, "There is a model of y.");
+
+// Every control has a name, and the page itself forbids connections.
+const nameless = await tab.evaluate(() => [...document.querySelectorAll("input, select, button")].filter((control) => !(control.labels?.length || control.textContent.trim())).map((control) => control.outerHTML));
+assert.deepEqual(nameless, []);
+const leaves = await tab.evaluate(() => fetch("https://example.org/").then(() => "left", () => "stayed"));
+assert.equal(leaves, "stayed");
+assert.deepEqual(wrong.filter((line) => !line.includes("example.org")), []);
+
+const files = requests.filter((address) => !/^(blob|data):/.test(address) && !address.includes("example.org"));
+const names = new Set(files.map((address) => basename(new URL(address).pathname) || "index.html"));
+assert.ok(files.every((address) => address.startsWith(hosted) || address.startsWith(pathToFileURL(page).href)), files.join("\n"));
+assert.deepEqual([...names].sort(), ["app.js", "index.html", "rvi.wasm.js", "style.css", "worker.js"]);
+tell(`requests: ${files.length}, all of the five files of the page`);
+const size = readFileSync(join(page, "rvi.wasm.js"));
+const bytes = Buffer.from(/"([^"]*)"/.exec(size)[1], "base64");
+tell(`program: ${bytes.length} bytes, ${gzipSync(bytes).length} by gzip; as the script of the page ${size.length}, ${gzipSync(size).length} by gzip`);
+assert.ok(gzipSync(size).length < 3 << 20);
+
+await context.close();
+server.close();
+rmSync(folder, { recursive: true });
+console.log("1 passed, 0 failed");
