@@ -112,8 +112,9 @@ function shown(answer) {
   asked = answer.asked;
   at("row").hidden = asked.length === 0;
   at("row-fields").replaceChildren(...asked.map(field));
+  at("model-heading").textContent = `2. ${answer.title}`;
   at("model-heading").focus();
-  return `There is a model of ${answer.target}.`;
+  return `${answer.title} is ready.`;
 }
 
 function field(column, k) {
@@ -222,7 +223,7 @@ requestAnimationFrame(() => setTimeout(async () => {
     const { samples } = await ask({ do: "samples" });
     at("samples").replaceChildren(...samples.map((name) => {
       const button = Object.assign(document.createElement("button"), { type: "button", textContent: name });
-      button.addEventListener("click", () => open({ do: "sample", name }));
+      button.addEventListener("click", () => { at("table-file").value = ""; open({ do: "sample", name }); });
       return button;
     }));
     at("table-file").disabled = false;

@@ -145,8 +145,9 @@ impl Desk {
         notes.extend(table::left_out(skipped, &input.data));
         notes.extend(document.unreliable());
         document.model.catch_up()?;
-        let answer = shown(&document, &notes)?;
-        self.model = Some((input.data.display().to_string(), document));
+        let name = input.data.display().to_string();
+        let answer = shown(&name, &document, &notes)?;
+        self.model = Some((name, document));
         Ok(answer)
     }
 
@@ -154,7 +155,7 @@ impl Desk {
         let at = |error| FileError::Table { path: name.clone().into(), error };
         let mut document = Document::of_bytes(bytes).map_err(at)?;
         document.model.catch_up()?;
-        let answer = shown(&document, &[])?;
+        let answer = shown(&name, &document, &[])?;
         self.model = Some((name, document));
         Ok(answer)
     }
@@ -230,10 +231,10 @@ impl Desk {
 }
 
 /// What a page shows of a model.
-fn shown(document: &Document, notes: &[String]) -> Result<Value, FileError> {
+fn shown(name: &str, document: &Document, notes: &[String]) -> Result<Value, FileError> {
     Ok(json!({
-        "target": document.target.column,
-        "html": html::notes(notes) + &table::sections(document)?,
+        "title": format!("The model of {} ({name})", document.target.column),
+        "html": html::notes(notes) + &table::sections(document, 3)?,
         "asked": document.asked(),
         "certified": document.ready(Intervals::Certified).is_ok(),
     }))
@@ -283,8 +284,9 @@ mod tests {
         assert!(opened["preview"].as_str().unwrap().contains("<td>&lt;p&gt;</td>"));
         let learn = json!({ "do": "learn", "target": "y", "family": "number", "shape": "smooth" });
         let (learned, told) = asked(&mut desk, &learn, "");
-        assert!(learned["html"].as_str().unwrap().starts_with("<h1>Model of y</h1>"), "{learned}");
+        assert!(learned["html"].as_str().unwrap().contains("<h3>Effects</h3>"), "{learned}");
         assert!(told.len() >= 2 && told[1]["share"].as_f64().unwrap() > 0.5);
+        assert_eq!(learned["title"], "The model of y (t.csv)");
         assert_eq!(learned["asked"][1]["texts"], json!(["<p>", "<q>"]));
 
         let (saved, _) = asked(&mut desk, &json!({ "do": "save" }), "");
@@ -292,7 +294,9 @@ mod tests {
         let row = json!({ "do": "row", "fields": ["4", "<p>"], "level": 0.9, "certified": false });
         let (explained, _) = asked(&mut desk, &row, "");
         let text = explained["html"].as_str().unwrap();
-        assert!(text.contains("(this row)") && text.contains("aria-label=\"explanation\"") && !text.contains("<p>\"),"));
+        assert!(
+            text.contains("(this row)") && text.contains("aria-label=\"explanation\"") && !text.contains("<p>\"),")
+        );
         let mut other = Desk::default();
         let model = saved["text"].as_str().unwrap();
         let (read, _) = asked(&mut other, &json!({ "do": "open", "name": "t.json", "skip_bad": false }), model);
@@ -313,7 +317,10 @@ mod tests {
             (open("a,a\n1,2\n"), "t.csv: two columns have the name `a`"),
             (open("a,y\n1\n"), "t.csv, row 1: 1 fields instead of 2 (`--skip-bad` skips such rows)"),
             ((json!({ "do": "save" }), String::new()), "the page: there is no model yet"),
-            ((json!({ "do": "open", "name": "t.rvi", "skip_bad": false }), "{}".to_owned()), "t.rvi: not a model of `rvi`"),
+            (
+                (json!({ "do": "open", "name": "t.rvi", "skip_bad": false }), "{}".to_owned()),
+                "t.rvi: not a model of `rvi`",
+            ),
         ] {
             assert_eq!(asked(&mut desk, &request, &file).0["error"], words);
         }

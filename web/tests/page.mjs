@@ -110,10 +110,11 @@ for (const address of [opened, hosted]) {
   await tab.keyboard.press("Tab");
   assert.equal(await tab.evaluate(() => document.activeElement.id), "start");
   await tab.keyboard.press("Enter");
-  await settled(tab, "There is a model of class.");
+  await settled(tab, "The model of class (");
   assert.equal(await tab.evaluate(() => document.activeElement.id), "model-heading");
+  assert.equal(await tab.textContent("#model-heading"), "2. The model of class (biopsy.csv)");
   const report = await tab.textContent("#shown");
-  for (const words of ["Model of class", "683 rows", "log loss", "Reliability", "Loss along the rows", "Coefficients", "certified"]) assert.ok(report.includes(words), words);
+  for (const words of ["683 rows", "log loss", "Reliability", "Loss along the rows", "Coefficients", "certified"]) assert.ok(report.includes(words), words);
   assert.ok(await tab.locator("#shown svg").count() >= 8);
   tell(`${address.split(":")[0]}: ${await status(tab)}`);
   assert.deepEqual(wrong, []);
@@ -139,7 +140,7 @@ await tab.check("#skip-bad");
 await settled(tab, "choose the column");
 await tab.waitForFunction(() => !document.body.hasAttribute("aria-busy"));
 await tab.click("#start");
-await settled(tab, "There is a model of y.");
+await settled(tab, "The model of y (");
 assert.ok((await tab.textContent("#shown .notes")).includes("1 rows of words.csv were left out"));
 await tab.uncheck("#skip-bad");
 await tab.waitForFunction(() => !document.body.hasAttribute("aria-busy"));
@@ -149,7 +150,7 @@ await tab.click("#samples button:nth-child(2)");
 await settled(tab, "choose the column");
 await tab.screenshot({ path: join(pictures, "table-1300.png"), fullPage: true });
 await tab.click("#start");
-await settled(tab, "There is a model of price.");
+await settled(tab, "The model of price (");
 tell(`houses: ${await status(tab)}`);
 assert.ok((await tab.textContent("#shown")).includes("90 % interval"));
 const houses = readFileSync(new URL("houses.csv", import.meta.url), "utf8").split("\n");
@@ -202,7 +203,7 @@ for (const name of ["houses.rvi", "command.rvi"]) {
   }
   await tab.setInputFiles("#table-file", at(name));
   await tab.waitForFunction(() => !document.body.hasAttribute("aria-busy"));
-  await settled(tab, "There is a model of price.");
+  await settled(tab, "The model of price (");
   await tab.setInputFiles("#rows-file", []);
   await tab.setInputFiles("#rows-file", at("few.csv"));
   await settled(tab, "are predicted");
@@ -219,7 +220,7 @@ await tab.setInputFiles("#table-file", at("marks.csv"));
 await settled(tab, "choose the column");
 await tab.waitForFunction(() => !document.body.hasAttribute("aria-busy"));
 await tab.click("#start");
-await settled(tab, "There is a model of y.");
+await settled(tab, "The model of y (");
 assert.equal(await tab.locator("#shown img, #shown b, #preview img, #preview b").count(), 0);
 
 // A large table is learned in view of the user, and can be stopped.
@@ -232,10 +233,14 @@ for (const shape of ["line", "smooth", "auto"]) {
   await tab.selectOption("#shape", shape);
   const since = Date.now();
   await tab.click("#start");
-  await settled(tab, "There is a model of y.");
+  await settled(tab, "The model of y (");
   tell(`10,000 rows of 10 columns, shape ${shape}: ${Date.now() - since} ms; ${await status(tab)}`);
   await tab.waitForFunction(() => !document.body.hasAttribute("aria-busy"));
 }
+writeFileSync(at("long.csv"), wide(60_000, 10));
+await tab.setInputFiles("#table-file", at("long.csv"));
+await settled(tab, "long.csv is read");
+await tab.waitForFunction(() => !document.body.hasAttribute("aria-busy"));
 await tab.click("#start");
 await tab.waitForSelector("#learning svg", { state: "attached" });
 await tab.click("#stop");
@@ -243,7 +248,7 @@ await tab.waitForFunction(() => document.getElementById("status").textContent.in
 await tab.waitForFunction(() => !document.body.hasAttribute("aria-busy"));
 await tab.selectOption("#shape", "line");
 await tab.click("#start");
-await settled(tab, "There is a model of y.");
+await settled(tab, "The model of y (");
 
 // Every control has a name, and the page itself forbids connections.
 const nameless = await tab.evaluate(() => [...document.querySelectorAll("input, select, button")].filter((control) => !(control.labels?.length || control.textContent.trim())).map((control) => control.outerHTML));

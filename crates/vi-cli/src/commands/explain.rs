@@ -23,7 +23,9 @@ pub(super) fn explain(args: &Explain) -> Result<(), CliError> {
         Some(path) => whole_file(path, |out| write_all(args, &document, &mut source, path, out))?,
         None => write_all(args, &document, &mut source, tell::output(), &mut *tell::table_output())?,
     }
-    left_out(source.skipped(), source.path()).iter().for_each(|note| tell::warn(note));
+    if let Some(note) = left_out(source.skipped(), source.path()) {
+        tell::warn(&note);
+    }
     Ok(())
 }
 

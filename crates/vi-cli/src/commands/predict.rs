@@ -26,7 +26,9 @@ pub(super) fn predict(args: &Predict) -> Result<(), CliError> {
         write_all(args, &document, &mut source, tell::output(), &mut *tell::table_output())?
     };
     notes.lines().iter().for_each(|note| tell::warn(note));
-    left_out(source.skipped(), source.path()).iter().for_each(|note| tell::warn(note));
+    if let Some(note) = left_out(source.skipped(), source.path()) {
+        tell::warn(&note);
+    }
     Ok(())
 }
 

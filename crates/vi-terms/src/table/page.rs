@@ -24,30 +24,31 @@ svg{max-width:100%;height:auto}.narrow{display:none}
 /// # Errors
 /// Intervals beyond the range of floats; numbers that cannot be drawn.
 pub fn page(document: &Document) -> Result<String, TermsError> {
-    let title = title(document);
+    let title = markup(&format!("Model of {}", document.target.column));
     let version = env!("CARGO_PKG_VERSION");
     Ok(format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n\
-         <style>\n{STYLE}</style>\n</head>\n<body>\n{}<footer>rvi {version}</footer>\n</body>\n</html>\n",
-        sections(document)?
+         <style>\n{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n{}<footer>rvi {version}</footer>\n</body>\n</html>\n",
+        sections(document, 2)?
     ))
 }
 
-/// What stands on the page of a model: a heading and its summary, a section for each picture with a wide and a narrow drawing (classes `wide` and `narrow`),
-/// and the coefficients.
+/// What stands on the page of a model below its title: the summary, for each picture a heading of this level with a wide and a narrow drawing (classes `wide`
+/// and `narrow`), and the coefficients.
 ///
 /// # Errors
 /// As [`page`].
-pub fn sections(document: &Document) -> Result<String, TermsError> {
+pub fn sections(document: &Document, level: u8) -> Result<String, TermsError> {
     let (scores, beliefs) = summary(document)?;
-    let mut body = format!("<h1>{}</h1>\n<pre>{}</pre>\n", title(document), markup(&scores));
+    let mut body = format!("<pre>{}</pre>\n", markup(&scores));
     for drawn in pictures(document)? {
         let heading = drawn.name[..1].to_uppercase() + &drawn.name[1..];
         // Writing to a text cannot fail.
-        let _written = write!(body, "<h2>{heading}</h2>\n<p>{}</p>\n{}", markup(drawn.caption), drawing(&drawn)?);
+        let _written =
+            write!(body, "<h{level}>{heading}</h{level}>\n<p>{}</p>\n{}", markup(drawn.caption), drawing(&drawn)?);
     }
-    let _written = writeln!(body, "<h2>Coefficients and health</h2>\n<pre>{}</pre>", markup(&beliefs));
+    let _written = writeln!(body, "<h{level}>Coefficients and health</h{level}>\n<pre>{}</pre>", markup(&beliefs));
     Ok(body)
 }
 
@@ -61,8 +62,4 @@ pub fn drawing(drawn: &Drawn) -> Result<String, TermsError> {
         Ok::<_, TermsError>(format!("<div class=\"{class}\" role=\"img\" aria-label=\"{}\">{svg}</div>\n", drawn.name))
     };
     Ok(one("wide", Layout::Wide)? + &one("narrow", Layout::Narrow)?)
-}
-
-fn title(document: &Document) -> String {
-    markup(&format!("Model of {}", document.target.column))
 }
