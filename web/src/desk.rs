@@ -125,7 +125,7 @@ impl Desk {
                     if rows >= next {
                         next = rows + EVERY.max(rows / 8);
                         let picture = learning(document).map(|drawn| table::drawing(&drawn)).transpose()?;
-                        let share = (source.row() as f64 / lines).min(1.0);
+                        let share = (document.row() as f64 / lines).min(1.0);
                         tell(&json!({ "rows": text::grouped(rows), "share": share, "picture": picture }).to_string());
                     }
                 }

@@ -48,7 +48,7 @@ const opened = pathToFileURL(join(page, "index.html")).href;
 
 const context = await chromium.launchPersistentContext(at("profile"), {
   executablePath, headless: true, acceptDownloads: true, viewport: { width: 1300, height: 900 },
-  args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+  args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"],
 });
 const requests = [];
 context.on("request", (request) => requests.push(request.url()));
@@ -222,6 +222,16 @@ await tab.waitForFunction(() => !document.body.hasAttribute("aria-busy"));
 await tab.click("#start");
 await settled(tab, "The model of y (");
 assert.equal(await tab.locator("#shown img, #shown b, #preview img, #preview b").count(), 0);
+
+// A file is dropped as well as chosen.
+const dropped = await tab.evaluateHandle((text) => {
+  const moved = new DataTransfer();
+  moved.items.add(new File([text], "dropped.csv"));
+  return moved;
+}, few);
+await tab.dispatchEvent("#drop-table", "drop", { dataTransfer: dropped });
+await settled(tab, "dropped.csv is read");
+await tab.waitForFunction(() => !document.body.hasAttribute("aria-busy"));
 
 // A large table is learned in view of the user, and can be stopped.
 writeFileSync(at("wide.csv"), wide(10_000, 10));
