@@ -114,7 +114,7 @@ impl Desk {
         let (input, bytes) = self.table.as_ref().ok_or_else(|| wrong("there is no table yet"))?;
         let shape = if shape == "auto" { None } else { Some(parse_shape(shape)?) };
         let options = Options { target: Some(target), family: Family::parse(family)?, shape, ..Options::default() };
-        let lines = bytes.iter().filter(|byte| **byte == b'\n').count().max(1) as f64;
+        let lines = bytes.split(|byte| *byte == b'\n').count() as f64;
         let (mut next, mut notes, mut skipped) = (0, Vec::new(), 0);
         let open = || FileRows::open(bytes.as_slice(), input);
         let watch = |step: Step<'_, FileRows<'_>>| {

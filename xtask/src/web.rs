@@ -89,7 +89,9 @@ fn compiler() -> Option<Command> {
     let mut command = Command::new(cargo);
     command.args(["-Z", "build-std=std,panic_abort"]);
     // Of a stable compiler this allows only what the line before asks for.
-    command.env("RUSTC", rustc).env("RUSTC_BOOTSTRAP", "1").env_remove("RUSTUP_TOOLCHAIN");
+    command.env("RUSTC", rustc).env("RUSTC_BOOTSTRAP", "1");
+    // What cargo says of the pinned compiler is not of this one.
+    command.env_remove("RUSTUP_TOOLCHAIN").env_remove("LD_LIBRARY_PATH");
     command.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linker);
     Some(command)
 }
@@ -119,7 +121,9 @@ fn browse(page: &Path) -> Result<(), Failure> {
     let own = root().join("target").join("web-test");
     fs::create_dir_all(&own).map_err(|error| cannot("create", &own, &error))?;
     let sources = root().join("web");
-    for (folder, name) in [("tests", "package.json"), ("tests", "package-lock.json"), ("tests", "page.mjs"), ("data", "houses.csv")] {
+    for (folder, name) in
+        [("tests", "package.json"), ("tests", "package-lock.json"), ("tests", "page.mjs"), ("data", "houses.csv")]
+    {
         let from = sources.join(folder).join(name);
         fs::copy(&from, own.join(name)).map_err(|error| cannot("copy", &from, &error))?;
     }

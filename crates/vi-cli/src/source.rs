@@ -9,7 +9,7 @@ use std::rc::Rc;
 pub(crate) use vi_data::records::Record;
 use vi_data::records::{Format, Records};
 use vi_terms::TermsError;
-use vi_terms::table::{Begun, Columns, FileError, FileRows, Input, Source};
+use vi_terms::table::{Begun, Columns, FileRows, Input, Source};
 
 use crate::error::CliError;
 use crate::interrupt;
@@ -147,7 +147,7 @@ fn open(input: &Input, bytes: &Bytes) -> Result<Records<'static>, CliError> {
         }
         let file = fs::File::open(path).map_err(cannot)?;
         let open = if begun.format == Format::Parquet { Records::parquet } else { Records::arrow_file };
-        return Ok(open(file).map_err(|error| FileError::of_data(path, error))?);
+        return Ok(open(file).map_err(|error| vi_terms::table::FileError::of_data(path, error))?);
     }
     #[cfg(not(feature = "columnar"))]
     if matches!(begun.format, Format::Parquet | Format::Arrow) {
