@@ -221,7 +221,7 @@ mod tests {
         let rows: Vec<[String; 3]> = (1..80)
             .map(|k| {
                 let town = ["Ulm", "Bonn"][usize::from(k % 3 == 0)];
-                [format!("{k}"), town.to_owned(), format!("{}", 3 * k + k % 3)]
+                [format!("{}.5", k % 40), town.to_owned(), format!("{}", 3 * (k % 40) + k % 3)]
             })
             .collect();
         let table = || Ok(Rows::new(&columns, rows.iter().map(|row| row.iter().collect())));
@@ -229,7 +229,7 @@ mod tests {
         let model = fit(&options, &Input::in_memory("prices", false), false, table).unwrap();
 
         let asked = model.asked();
-        assert_eq!((asked[0].name.as_str(), asked[0].usual.as_str(), asked[0].is_number), ("size", "40.00", true));
+        assert_eq!((asked[0].name.as_str(), asked[0].usual.as_str(), asked[0].is_number), ("size", "20.25", true));
         assert_eq!(
             (asked[1].usual.as_str(), asked[1].texts.as_slice()),
             ("Ulm", &["Bonn".to_owned(), "Ulm".to_owned()][..])
@@ -241,7 +241,7 @@ mod tests {
             Ok(())
         };
         let notes = model.predict_rows(&mut table().unwrap(), (0.9, Intervals::Own), each).unwrap();
-        assert_eq!((found.len(), found[6].0.as_str(), notes.lines().len()), (79, "7", 0));
+        assert_eq!((found.len(), found[6].0.as_str(), notes.lines().len()), (79, "7.5", 0));
         assert_eq!(found[6].1.len(), 1 + model.field_names(Intervals::Own).len());
 
         let mut parts = Vec::new();
