@@ -300,7 +300,8 @@ mod tests {
         let mut other = Desk::default();
         let model = saved["text"].as_str().unwrap();
         let (read, _) = asked(&mut other, &json!({ "do": "open", "name": "t.json", "skip_bad": false }), model);
-        assert_eq!(read["html"], learned["html"]);
+        assert_eq!((&read["asked"], &read["title"]), (&learned["asked"], &json!("The model of y (t.json)")));
+        assert!(read["html"].as_str().unwrap().contains("learned       300 rows"));
         let predict = json!({ "do": "predict", "name": "u.csv", "level": 0.9, "certified": false, "skip_bad": false });
         let (predicted, _) = asked(&mut other, &predict, "b,a\n<q>,3\n<z>,5\n");
         assert_eq!((&predicted["name"], &predicted["records"][0]), (&json!("u.predictions.csv"), &json!(["3", "<q>"])));

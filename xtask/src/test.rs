@@ -20,7 +20,7 @@ pub(crate) fn run(slow: bool) -> Result<(), Failure> {
             "No Python 3.11 or later: the tests of the Python packages and of the extension for DuckDB are left out."
         );
     }
-    let missing = web::missing().filter(|_| slow);
+    let missing = slow.then(web::missing).flatten();
     if let Some(what) = missing {
         println!("The page that computes: without {what} its test, `web --test`, is left out.");
     }
