@@ -71,6 +71,7 @@ mod error;
 mod evaluations;
 mod fit;
 pub mod gaussian;
+pub mod latent;
 mod local;
 mod mixture;
 mod modes;
