@@ -1,5 +1,6 @@
 //! The nested fit: a mixture of the hyper-parameters, its nodes, and what they say of the latent values.
 
+use rand::seq::SliceRandom as _;
 use rand::{Rng, RngExt};
 use vi_core::{Likelihood as _, check};
 use vi_linalg::faer::Mat;
@@ -11,7 +12,7 @@ use super::marginal::Marginal;
 use super::{Latent, LatentSettings, Observed, Outer, Work};
 use crate::component::Component;
 use crate::mixture::GaussianMixture;
-use crate::modes::{distinct, laplace};
+use crate::modes::{APART, distance, distinct, laplace};
 use crate::seeds::Seeds;
 use crate::target::{Faults, Probe};
 use crate::{BoostError, LogDensity as _, Verdict, points};
@@ -36,8 +37,8 @@ pub struct Node {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct LatentDiagnosis {
-    /// The divergence, in nats, of the Gaussians of the latent values from what they stand for, averaged over the nodes: from draws of them,
-    /// weighted by `p(y|f)` over the sites.
+    /// The divergence `KL(p‖q)`, in nats, of the posterior from the nodes' Gaussians of the latent values: from draws of them, weighted by
+    /// `p(y|f)` over the sites. It bounds the error of every mean, by Talagrand's inequality, as `q` is Gaussian.
     pub inner: f64,
     /// The effective number of nodes, `1/Σw²`.
     pub effective: f64,
@@ -46,7 +47,7 @@ pub struct LatentDiagnosis {
     /// The share of nodes at which the model failed, and which were left out.
     pub refused: f64,
     /// By `inner + ½/effective`, half a squared standard error of means over the nodes, within the limits of [`Verdict`]: at most fair
-    /// where `k̂` is above 0.7 or a hundredth of the nodes was refused, near where starts led to different modes.
+    /// where `k̂` is above 0.7 (and the weights differ) or a hundredth of the nodes was refused, near where starts led to different modes.
     pub verdict: Verdict,
 }
 
@@ -101,9 +102,10 @@ pub(super) struct Drawn {
 const ROUNDS: [f64; 3] = [1.0 / 6.0, 1.0 / 6.0, 2.0 / 3.0];
 /// Draws at a node for the divergence.
 const PROBES: usize = 4;
-/// The largest `k̂`, and share of nodes at which the model fails, for a good fit.
-const HEAVY: f64 = 0.7;
+/// The largest share of nodes at which the model fails, and the largest `k̂` where fewer than a share of the nodes count, for a good fit.
 const REFUSED: f64 = 0.01;
+const HEAVY: f64 = 0.7;
+const EQUAL: f64 = 0.9;
 
 /// Fits a latent Gaussian model: the hyper-parameters by weighted nodes, the latent values by a Gaussian at each.
 ///
@@ -153,15 +155,21 @@ pub fn fit_latent<M: Latent, R: Rng + ?Sized>(
             q = cloud.adapted(&q)?;
         }
         cloud.extend(&marginal, &q, (share * settings.nodes as f64, each), &mut seeds)?;
+        if cloud.nodes.is_empty() {
+            let nowhere = BoostError::NoStart { points: settings.nodes, zero: settings.nodes, nan: 0, infinite: 0 };
+            return Err(marginal.refusal().unwrap_or(nowhere));
+        }
         (log_evidence, k_hat) = cloud.weigh()?;
     }
     let (inner, effective) = (divergence(&cloud.nodes, &cloud.drawn), cloud.effective());
     let verdict = match Verdict::of(inner + 0.5 / effective) {
-        Verdict::Good if k_hat > HEAVY || cloud.refused() > REFUSED => Verdict::Fair,
+        Verdict::Good if cloud.refused() > REFUSED => Verdict::Fair,
+        // Of weights that are all but equal the tail says nothing.
+        Verdict::Good if k_hat > HEAVY && effective < EQUAL * cloud.nodes.len() as f64 => Verdict::Fair,
         Verdict::Good if !alone => Verdict::Near,
         verdict => verdict,
     };
-    let draws = resampled(&cloud, settings.draws, seeds.uniform());
+    let draws = resampled(&cloud, settings.draws, &mut seeds);
     let names = model.parameters().names().into_iter().chain((1..=data.dim).map(|j| format!("f[{j}]"))).collect();
     let diagnosis = LatentDiagnosis { inner, effective, k_hat, refused: cloud.refused(), verdict };
     let (work, refusal) = (marginal.work(), marginal.refusal());
@@ -190,7 +198,7 @@ fn modes<M: Latent>(
     }
     let peaks = distinct(peaks);
     let wide: Result<Vec<_>, _> = peaks.iter().map(|peak| peak.widened(4.0)).collect();
-    let alone = peaks.len() == 1;
+    let alone = peaks.iter().all(|peak| distance(peak, &peaks[0]) < APART);
     let components: Vec<_> = peaks.into_iter().chain(wide?).collect();
     let share = vec![1.0 / components.len() as f64; components.len()];
     Ok((GaussianMixture::new(components, &share)?, alone))
@@ -221,33 +229,34 @@ pub(super) fn draw<M: Latent>(
     Ok(Drawn { values, ratios })
 }
 
-/// `log E r − E log r`, `r` being the exact density of the latent values over their Gaussian.
+/// `E_q[w·log w]`, `w = r/E_q r`, `r` being the exact density of the latent values over their Gaussian.
 fn divergence(nodes: &[Node], drawn: &[Drawn]) -> f64 {
-    let (mut mean, mut ratio) = (0.0, 0.0);
-    for (node, drawn) in nodes.iter().zip(drawn) {
-        let share = node.weight / drawn.ratios.len() as f64;
-        for log in &drawn.ratios {
-            mean += share * log;
-            ratio += share * log.exp();
-        }
-    }
-    f64::ln(ratio) - mean
+    let each = || {
+        let shared = nodes.iter().zip(drawn).map(|(node, drawn)| (node.weight / drawn.ratios.len() as f64, drawn));
+        shared.flat_map(|(share, drawn)| drawn.ratios.iter().map(move |log| (share, *log)))
+    };
+    let largest = each().fold(f64::NEG_INFINITY, |most, (_, log)| most.max(log));
+    let mean: f64 = each().map(|(share, log)| share * (log - largest).exp()).sum();
+    let relative = |log: f64| log - largest - mean.ln();
+    each().filter(|(_, log)| *log > f64::NEG_INFINITY).map(|(c, log)| c * relative(log).exp() * relative(log)).sum()
 }
 
-/// Joint draws: each node as often as its weight requires, give or take one.
-fn resampled(cloud: &Cloud, count: usize, offset: f64) -> Mat<f64> {
-    let (p, n) = cloud.nodes.first().map_or((0, 0), |node| (node.hyper.len(), node.mean.len()));
-    let mut draws = Mat::zeros(count, p + n);
-    let (mut row, mut sum) = (0, 0.0);
-    for (at, (node, drawn)) in cloud.nodes.iter().zip(&cloud.drawn).enumerate() {
+/// Joint draws in random order: each node as often as its weight requires, give or take one.
+fn resampled(cloud: &Cloud, count: usize, seeds: &mut Seeds) -> Mat<f64> {
+    let (mut chosen, mut sum, offset) = (Vec::with_capacity(count), 0.0, seeds.uniform());
+    for (at, node) in cloud.nodes.iter().enumerate() {
         // The last takes what rounding of the sum has left.
         sum = if at + 1 == cloud.nodes.len() { f64::INFINITY } else { sum + node.weight * count as f64 };
         let mut k = 0;
-        while row < count && (row as f64 + offset) < sum {
-            node.hyper.iter().enumerate().for_each(|(j, x)| draws[(row, j)] = *x);
-            (0..n).for_each(|j| draws[(row, p + j)] = drawn.values[(j, k % drawn.values.ncols())]);
-            (row, k) = (row + 1, k + 1);
+        while chosen.len() < count && (chosen.len() as f64 + offset) < sum {
+            chosen.push((at, k % cloud.drawn[at].values.ncols()));
+            k += 1;
         }
     }
-    draws
+    chosen.shuffle(&mut seeds.generator());
+    let (p, n) = cloud.nodes.first().map_or((0, 0), |node| (node.hyper.len(), node.mean.len()));
+    Mat::from_fn(count, p + n, |i, j| {
+        let (at, k) = chosen[i];
+        if j < p { cloud.nodes[at].hyper[j] } else { cloud.drawn[at].values[(j - p, k)] }
+    })
 }
