@@ -74,7 +74,12 @@ impl Latent for NestedSchools {
     }
 }
 
-/// A nested fit: its draws, of the reference's quantities, with its work and verdict in words.
+/// As many draws as of the other methods.
+fn settings() -> LatentSettings {
+    LatentSettings { draws: 10_000, ..LatentSettings::default() }
+}
+
+/// A nested fit, and its draws of the reference's quantities.
 pub type Nested = Box<dyn Fn(&mut ChaCha8Rng) -> Result<(Mat<f64>, LatentFit), BoostError>>;
 
 /// Counts `k` at `x`.
@@ -82,7 +87,7 @@ pub(super) fn process(x: &[f64], k: Vec<f64>) -> Result<Nested, BoostError> {
     let parameters = Parameters::new().positive("rho", 1)?.positive("alpha", 1)?;
     let model = NestedProcess { parameters, x: x.to_vec() };
     Ok(Box::new(move |rng| {
-        let found = fit_latent(&model, &Observed::of(&k), &LatentSettings::default(), rng)?;
+        let found = fit_latent(&model, &Observed::of(&k), &settings(), rng)?;
         Ok((found.draws.clone(), found))
     }))
 }
@@ -96,7 +101,7 @@ pub(super) fn schools(y: Vec<f64>, sigma: Vec<f64>) -> Result<Nested, BoostError
     let values = vec![1.0; 2 * n];
     Ok(Box::new(move |rng| {
         let rows = Rows::Sparse { starts: &starts, positions: &positions, values: &values };
-        let found = fit_latent(&model, &Observed::of(&y).design(rows), &LatentSettings::default(), rng)?;
+        let found = fit_latent(&model, &Observed::of(&y).design(rows), &settings(), rng)?;
         // τ, μ and deviations as θ, μ, τ.
         let own = |i: usize, j: usize| found.draws[(i, j)];
         let of = |i: usize, j: usize| if j < n { own(i, 1) + own(i, 2 + j) } else { own(i, n + 1 - j) };

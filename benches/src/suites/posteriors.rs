@@ -149,7 +149,6 @@ fn one_call(case: &Case, _: f64, rng: &mut ChaCha8Rng) -> Result<Outcome, String
 fn latent(case: &Case, _: f64, rng: &mut ChaCha8Rng) -> Result<Outcome, String> {
     let nested = case.nested.as_ref().ok_or("not a latent Gaussian model")?;
     let (draws, found) = said(nested(rng))?;
-    eprintln!("{:?} {:?}", found.diagnosis, found.work);
     Ok(Outcome { draws, mixture: None, evaluations: found.work.evaluations, phases: None })
 }
 

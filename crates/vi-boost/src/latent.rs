@@ -159,7 +159,7 @@ pub enum Outer {
         starts: usize,
     },
     /// By a mixture of [`fit`](crate::fit()), whose search for modes goes up to 1000 deviations: some 10⁵ integrations.
-    Fit(FitSettings),
+    Fit(Box<FitSettings>),
 }
 
 /// The settings of [`fit_latent`].

@@ -63,7 +63,7 @@ impl Data {
             for row in rows.split(n, dim, &mut Vec::new())? {
                 row.for_each(|j, a| {
                     if a != 0.0 {
-                        entries.push((j, a))
+                        entries.push((j, a));
                     }
                 });
                 starts.push(entries.len());

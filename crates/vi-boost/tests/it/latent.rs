@@ -241,36 +241,37 @@ fn the_evidence_is_that_of_sweeps_row_by_row() {
     assert!((value - exact).abs() < 1e-9, "{value} {exact}");
 }
 
+/// Compares the gradient with differences of whole solutions.
+fn check_gradient<L: GaussianExpectation + Clone + PartialEq>(
+    model: &Model<L>,
+    observed: &Observed<'_>,
+    settings: &LatentSettings,
+    u: &[f64],
+) {
+    let at = |u: &[f64]| log_marginal(model, observed, settings, u).unwrap();
+    let gradient = at(u).1.unwrap();
+    for j in 0..u.len() {
+        let moved =
+            |by: f64| at(&u.iter().enumerate().map(|(k, u)| u + if k == j { by } else { 0.0 }).collect::<Vec<_>>()).0;
+        let step = 1e-3;
+        // Fourth order: the error is the fifth derivative's, 10⁻¹².
+        let slope = (8.0 * (moved(step) - moved(-step)) - moved(2.0 * step) + moved(-2.0 * step)) / (12.0 * step);
+        // Rounding of the value, 10⁻¹⁴, over steps of 10⁻⁵.
+        assert!((gradient[j] - slope).abs() < 1e-7 * slope.abs().max(1.0), "{j}: {} {slope}", gradient[j]);
+    }
+}
+
 #[test]
 fn the_gradient_is_that_of_central_differences() {
     let (design, y, offsets) = rows();
     let counts = [1.0, 0.0, 4.0, 2.0, 7.0];
     let settings = LatentSettings { tolerance: 1e-9, ..LatentSettings::default() };
-    fn check<L: GaussianExpectation + Clone + PartialEq>(
-        model: &Model<L>,
-        observed: &Observed<'_>,
-        settings: &LatentSettings,
-        u: &[f64],
-    ) {
-        let at = |u: &[f64]| log_marginal(model, observed, settings, u).unwrap();
-        let gradient = at(u).1.unwrap();
-        for j in 0..u.len() {
-            let moved = |by: f64| {
-                at(&u.iter().enumerate().map(|(k, u)| u + if k == j { by } else { 0.0 }).collect::<Vec<_>>()).0
-            };
-            let step = 1e-3;
-            // Fourth order: the error is the fifth derivative's, 10⁻¹².
-            let slope = (8.0 * (moved(step) - moved(-step)) - moved(2.0 * step) + moved(-2.0 * step)) / (12.0 * step);
-            // Rounding of the value, 10⁻¹⁴, over steps of 10⁻⁵.
-            assert!((gradient[j] - slope).abs() < 1e-7 * slope.abs().max(1.0), "{j}: {} {slope}", gradient[j]);
-        }
-    }
-    check(&process(5, &["a", "l"], |_| Ok(Counts)), &Observed::of(&counts), &settings, &[0.4, 0.2]);
+    check_gradient(&process(5, &["a", "l"], |_| Ok(Counts)), &Observed::of(&counts), &settings, &[0.4, 0.2]);
     // A likelihood that depends on the hyper-parameters, and is not Gaussian.
     let scaled = process(5, &["a", "l", "weight"], |hyper| vi_core::Weighted::new(Counts, hyper[2]));
-    check(&scaled, &Observed::of(&counts), &settings, &[0.4, 0.2, 0.3]);
+    check_gradient(&scaled, &Observed::of(&counts), &settings, &[0.4, 0.2, 0.3]);
     let noisy = process(5, &["a", "l", "noise"], |hyper| GaussianLikelihood::new(hyper[2].powi(2)));
-    check(&noisy, &Observed::of(&y).design(&design).offsets(&offsets), &settings, &[0.4, 0.2, -0.5]);
+    check_gradient(&noisy, &Observed::of(&y).design(&design).offsets(&offsets), &settings, &[0.4, 0.2, -0.5]);
 }
 
 #[test]
@@ -312,7 +313,9 @@ fn nodes_draws_and_mixtures_are_the_posterior_by_a_grid() {
     }
     let [u, mean, second] = moments.map(|sum| sum / mass);
     let sd = (second - mean * mean).sqrt();
-    for outer in [Outer::Nodes { starts: 3 }, Outer::Fit(FitSettings { draws: 400, ..FitSettings::default() })] {
+    for outer in
+        [Outer::Nodes { starts: 3 }, Outer::Fit(Box::new(FitSettings { draws: 400, ..FitSettings::default() }))]
+    {
         let settings = LatentSettings { outer, draws: 8000, ..LatentSettings::default() };
         let found: LatentFit = fit_latent(&model, &Observed::of(&EFFECTS), &settings, &mut rng(2)).unwrap();
         assert_eq!(found.diagnosis.verdict, Verdict::Good, "{:?}", found.diagnosis);
