@@ -51,8 +51,8 @@ def latent(
     log_prior : callable
         The log prior density, of a dict of hyper-parameters on their own scale.
     covariance, precision : callable
-        One of both, of a dict of hyper-parameters: an array of shape (N, N), or (N,) for the variances of independent values, which is
-        fastest. `squared_exponential` and `independent` make such callables.
+        One of both, of a dict of hyper-parameters: an array of shape (N, N), of which the lower triangle counts, or (N,) for the
+        variances of independent values, which is fastest. `squared_exponential` and `independent` make such callables.
     mean : callable or array-like of shape (N,), optional
         The prior mean of the values (default: 0).
     design : array-like or sparse matrix of shape (n, N), optional

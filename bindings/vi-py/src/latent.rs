@@ -162,7 +162,7 @@ impl Latent for Callables {
             let values = in_place("the covariance", &spread)?;
             let spread = match (spread.shape(), self.precision) {
                 ([_], _) => Spread::Variances(values.to_vec()),
-                // Symmetric: the order of the numbers says nothing.
+                // By rows, of which the lower triangle is read.
                 (&[n, m], precision) => {
                     let matrix = MatRef::from_row_major_slice(values, n, m).to_owned();
                     if precision { Spread::Precision(matrix) } else { Spread::Covariance(matrix) }

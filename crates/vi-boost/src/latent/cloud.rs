@@ -44,7 +44,7 @@ impl Cloud {
         }
     }
 
-    /// Adds about `count` quasi-random points of `q`, with `each` draws of the latent values at each, and weighs all anew.
+    /// Adds about `count` quasi-random points of `q`, with `each` draws of the latent values at each.
     pub(super) fn extend<M: Latent>(
         &mut self,
         marginal: &Marginal<'_, M>,

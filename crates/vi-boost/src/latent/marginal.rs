@@ -166,7 +166,8 @@ impl<M: Latent> LogDensity for Marginal<'_, M> {
 
 /// `log p(ψ) + log|∂ψ/∂u| + log p(y|ψ)` at free coordinates `u`, in nats, with its gradient by `u` under expectation propagation.
 ///
-/// Cost a few sweeps, each `O(N³)` and as many quadratures as there are rows, and for the gradient two factors of `N × N` matrices for each coordinate.
+/// Cost a few sweeps, each `O(N³)` and as many quadratures as there are rows, and for the gradient two factors of `N × N` matrices for
+/// each coordinate. [`fit_latent`](super::fit_latent) needs no call of this.
 ///
 /// # Errors
 /// [`BoostError::Core`] with those of the arguments; [`BoostError::Hyper`] where the model fails.

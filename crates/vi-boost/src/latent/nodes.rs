@@ -120,8 +120,11 @@ const EQUAL: f64 = 0.9;
 /// costs a few sweeps (one if all likelihoods are Gaussian), each two factors of an `N × N` matrix and a quadrature for each row.
 ///
 /// # Errors
-/// Those of [`LatentSettings::check`] and of the rows: `Dimension`, `Empty`, `NonFinite`, `Row`; [`BoostError::Hyper`] if the model fails at every start, of which it
-/// names the first, with [`Error::Row`](vi_core::Error::Row) for a label that the likelihood refuses; [`BoostError::NoStart`] if the density is zero there; those of [`fit`](crate::fit()).
+/// Those of [`LatentSettings::check`] and of the rows: `Dimension`, `Empty`, `NonFinite`, `Row`; [`BoostError::Hyper`] if the model
+/// fails at every start, of which it names the first, with [`Error::Row`](vi_core::Error::Row) for a label that the likelihood refuses;
+/// [`BoostError::NoStart`] if the density is zero there; those of [`fit`](crate::fit()).
+///
+/// There is an example on the [page of the module](crate::latent).
 pub fn fit_latent<M: Latent, R: Rng + ?Sized>(
     model: &M,
     observed: &Observed<'_>,
