@@ -135,7 +135,7 @@ pub fn fit_latent<M: Latent, R: Rng + ?Sized>(
     let data = Data::of(observed, model.dim())?;
     check::not_empty("parameters", model.parameters().free_dim())?;
     check::room("draws", &[settings.draws, model.parameters().dim() + data.dim])?;
-    check::room("nodes", &[settings.nodes, settings.draws.div_ceil(settings.nodes) + PROBES, 4, data.dim])?;
+    check::room("nodes", &[settings.nodes, settings.draws.div_ceil(settings.nodes) + PROBES, 2, data.dim])?;
     let marginal = Marginal::new(model, &data, settings);
     let mut seeds = Seeds::new(rng.random());
     let (mut q, rounds, alone): (_, &[f64], _) = match &settings.outer {
@@ -149,8 +149,8 @@ pub fn fit_latent<M: Latent, R: Rng + ?Sized>(
             (found.mixture, &[1.0], found.diagnosis.verdict != Verdict::Near)
         }
     };
-    // No node is likely to be four times as heavy as the mean.
-    let each = (4 * settings.draws).div_ceil(settings.nodes).next_multiple_of(2).clamp(PROBES, points::MOST_POINTS);
+    // After the rounds few nodes are more than twice as heavy as the mean; these give some draws of the latent values again.
+    let each = (2 * settings.draws).div_ceil(settings.nodes).next_multiple_of(2).clamp(PROBES, points::MOST_POINTS);
     let mut cloud = Cloud::new();
     let (mut log_evidence, mut k_hat) = (f64::NAN, f64::NAN);
     for (round, share) in rounds.iter().enumerate() {
