@@ -182,7 +182,9 @@ def fit(
     rounds: int,
     evaluations: int | None,
     seed: int,
+    blocks: Sequence[tuple[str, str, int, float, float]] | None = ...,
 ) -> tuple[Mixture, dict[str, Any]]: ...
+def constrain(blocks: Sequence[tuple[str, str, int, float, float]], free: Array) -> tuple[Array, list[str]]: ...
 def latent(
     y: Array,
     likelihood: str,

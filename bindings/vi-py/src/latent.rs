@@ -118,12 +118,7 @@ struct Callables {
 
 impl Callables {
     /// The result of a callable at `hyper`; an exception ends the fit.
-    fn ask<T>(
-        &self,
-        call: &Py<PyAny>,
-        hyper: &[f64],
-        take: impl FnOnce(Bound<'_, PyAny>) -> PyResult<T>,
-    ) -> Option<T> {
+    fn ask<T>(&self, call: &Py<PyAny>, hyper: &[f64], take: impl FnOnce(Bound<'_, PyAny>) -> PyResult<T>) -> Option<T> {
         if self.raised.lock().map_or(true, |raised| raised.is_some()) {
             return None;
         }
@@ -192,7 +187,13 @@ impl Latent for Callables {
 }
 
 /// Blocks of parameters by `(name, constraint, size, lower, upper)`.
-pub(crate) fn parameters(blocks: &[(String, String, usize, f64, f64)]) -> Result<Parameters, Fault> {
+pub(crate) type Blocks = Vec<(String, String, usize, f64, f64)>;
+
+/// The parameters of blocks.
+///
+/// # Errors
+/// `ValueError` for a name that is there twice, a size or a bound that cannot be.
+pub(crate) fn parameters(blocks: &Blocks) -> Result<Parameters, Fault> {
     blocks.iter().try_fold(Parameters::new(), |all, (name, kind, size, lower, upper)| {
         Ok(match kind.as_str() {
             "positive" => all.positive(name, *size)?,
@@ -216,7 +217,7 @@ pub(crate) fn latent<'py>(
     likelihood: String,
     scale: Option<(Numbers<'_>, usize)>,
     dof: f64,
-    blocks: Vec<(String, String, usize, f64, f64)>,
+    blocks: Blocks,
     log_prior: Py<PyAny>,
     field: Py<PyAny>,
     dim: usize,
