@@ -7,6 +7,7 @@ mod baselines;
 mod cases;
 mod distance;
 mod garch;
+mod nested;
 mod orbit;
 mod poisson_process;
 mod predator;
@@ -16,6 +17,7 @@ mod schools;
 pub use baselines::{Counted, batch_and_match, full_rank_advi, multi_path};
 pub use cases::{Case, cases};
 pub use distance::{Wasserstein, wasserstein};
+pub use nested::Nested;
 
 use vi_boost::LogDensity;
 use vi_boost::transform::{Constrained, Parameters};

@@ -9,6 +9,7 @@
 `rvi.bandit`           Thompson sampling and upper confidence bounds
 `rvi.experiment`       A/B tests that may be looked at after every row
 `rvi.boost`            the posterior of any log-density as a mixture of Gaussians
+`rvi.latent`           latent Gaussian models: processes and effects of groups, nested (`rvi.nested`)
 `rvi.plot`             pictures of coefficients, calibration and prequential scores (matplotlib)
 =====================  ==========================================================================
 
@@ -23,6 +24,7 @@ Examples
 """
 
 from ._rvi import __version__
+from .nested import latent
 from .table import Model, fit, load
 
-__all__ = ["Model", "__version__", "fit", "load"]
+__all__ = ["Model", "__version__", "fit", "latent", "load"]

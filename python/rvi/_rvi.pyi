@@ -182,4 +182,22 @@ def fit(
     rounds: int,
     evaluations: int | None,
     seed: int,
+    blocks: Sequence[tuple[str, str, int, float, float]] | None = ...,
 ) -> tuple[Mixture, dict[str, Any]]: ...
+def constrain(blocks: Sequence[tuple[str, str, int, float, float]], free: Array) -> tuple[Array, list[str]]: ...
+def latent(
+    y: Array,
+    likelihood: str,
+    scale: tuple[Array | None, int] | None,
+    dof: float,
+    blocks: Sequence[tuple[str, str, int, float, float]],
+    log_prior: Callable[[Array], float],
+    field: Callable[[Array], tuple[Array, Array]],
+    dim: int,
+    precision: bool,
+    design: Rows | None,
+    offset: Array | None,
+    laplace: bool,
+    settings: tuple[int, int, int],
+    seed: int,
+) -> dict[str, Any]: ...

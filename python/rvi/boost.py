@@ -4,6 +4,7 @@ import numpy as np
 
 from . import _rvi
 from ._arviz import inference_data
+from ._parameters import blocks
 from .sklearn import _rows
 
 __all__ = ["Posterior", "fit"]
@@ -14,6 +15,7 @@ def fit(
     grad=None,
     dim=None,
     *,
+    parameters=None,
     value_and_grad=None,
     batch=None,
     components=6,
@@ -35,8 +37,11 @@ def fit(
         return anything that NumPy converts to an array (as JAX does). ``-inf`` is a density of zero.
     grad : callable, optional
         Its gradient, for one point or many as `logp` (default: central differences).
-    dim : int
-        Number of coordinates.
+    dim : int, optional
+        Number of coordinates; needed without `parameters`.
+    parameters : dict, optional
+        Names and constraints of what `logp` takes, in that order: 'real', 'positive', 'unit', 'ordered', 'simplex', ``(low, high)``, or a
+        pair ``(constraint, size)`` for several numbers. The mixture is then one of free coordinates; draws are constrained and have names.
     value_and_grad : callable, optional
         Value and gradient together, instead of `grad`, for example ``jax.value_and_grad(logp)``.
     batch : bool, optional
@@ -70,9 +75,19 @@ def fit(
     ('good', (1000, 1))
     >>> bool(abs(posterior.logpdf([[3.0]])[0] - np.log(0.5 / np.sqrt(2 * np.pi))) < 0.05)
     True
+    >>> waiting = boost.fit(lambda x: 2 * np.log(x[0]) - 3 * x[0], parameters={"rate": "positive"})
+    >>> bool(np.all(waiting.draws(1000)["rate"] > 0)), waiting.names
+    (True, ['rate'])
     """
+    parts = places = None
+    if parameters is not None:
+        parts, places = blocks(parameters)
+        own = max((place.stop for place in places.values()), default=0)
+        if dim is not None and int(dim) != own:
+            raise ValueError(f"dim = {dim}, but parameters have {own} numbers")
+        dim = own
     if dim is None:
-        raise TypeError("fit needs dim, the number of coordinates")
+        raise TypeError("fit needs dim, the number of coordinates, or parameters")
     if grad is not None and value_and_grad is not None:
         raise TypeError("give either grad or value_and_grad, not both")
     dim, seed = int(dim), _rows.seed(random_state)
@@ -80,7 +95,8 @@ def fit(
         raise ValueError(f"dim = {dim} must be at least 1")
     if int(components) < 2:
         raise ValueError(f"components = {components} must be at least 2: boosting adds to the best Gaussian")
-    batch = _takes_many(logp, dim) if batch is None else bool(batch)
+    if batch is None:
+        batch = _takes_many(logp, dim, parts)
     values = _values(logp, batch)
     both = None
     if value_and_grad is not None:
@@ -88,13 +104,16 @@ def fit(
     elif grad is not None:
         both = _both(lambda points: (logp(points), grad(points)), batch)
     limit = None if evaluations is None else int(evaluations)
-    mixture, told = _rvi.fit(values, both, dim, int(components), int(draws), int(starts), int(rounds), limit, seed)
-    return Posterior(mixture, told)
+    mixture, told = _rvi.fit(values, both, dim, int(components), int(draws), int(starts), int(rounds), limit, seed, parts)
+    return Posterior(mixture, told, None if parts is None else (parts, places))
 
 
-def _takes_many(logp, dim):
+def _takes_many(logp, dim, parts):
     """Whether `logp` gives each of several points its value alone."""
     points = np.random.default_rng(0).normal(size=(3, dim))
+    if parts is not None:
+        free = sum(size - (kind == "simplex") for _, kind, size, _, _ in parts)
+        points, _ = _rvi.constrain(parts, _rows.contiguous(points[:, :free]))
     try:
         together = np.asarray(logp(points.copy()), dtype=np.float64)
         alone = [float(np.asarray(logp(point.copy()), dtype=np.float64).reshape(())) for point in points]
@@ -163,10 +182,25 @@ class Posterior:
         The components.
     mean, covariance : ndarray of shape (dim,), (dim, dim)
         Of the mixture.
+    names : list of str
+        One for each number of a draw.
+
+    With `parameters` the mixture is one of free coordinates (logarithms of positive numbers): `weights` to `covariance`, `dim` and `logpdf`
+    are theirs, while draws are on the scale of the parameters.
     """
 
-    def __init__(self, mixture, info):
-        self._mixture, self.info = mixture, dict(info)
+    def __init__(self, mixture, info, parameters=None):
+        self._mixture, self.info, self._parameters = mixture, dict(info), parameters
+
+    def _constrained(self, draws):
+        return draws if self._parameters is None else _rvi.constrain(self._parameters[0], draws)[0]
+
+    @property
+    def names(self):
+        """One name for each number of a draw."""
+        if self._parameters is None:
+            return [f"x[{j}]" for j in range(1, self.dim + 1)]
+        return _rvi.constrain(self._parameters[0], np.zeros((1, self.dim)))[1]
 
     @property
     def kl(self):
@@ -214,7 +248,7 @@ class Posterior:
         return self._mixture.covariance()
 
     def sample(self, n=1, random_state=0):
-        """Draws, of shape (n, dim).
+        """Draws, of shape (n, dim), or of one column for each number of the parameters.
 
         Parameters
         ----------
@@ -223,7 +257,23 @@ class Posterior:
         random_state : int, RandomState instance or None, default=0
             Seed of the draws.
         """
-        return self._mixture.sample(int(n), _rows.seed(random_state))
+        return self._constrained(self._mixture.sample(int(n), _rows.seed(random_state)))
+
+    def draws(self, n=1000, random_state=0):
+        """Draws by name: an array whose first axis is the draws'; ``x`` without `parameters`.
+
+        Parameters
+        ----------
+        n : int, default=1000
+            Number of draws.
+        random_state : int, RandomState instance or None, default=0
+            Seed of the draws.
+        """
+        drawn = self.sample(n, random_state)
+        if self._parameters is None:
+            return {"x": drawn}
+        own = {name: drawn[:, place] for name, place in self._parameters[1].items()}
+        return {name: values[:, 0] if values.shape[1] == 1 else values for name, values in own.items()}
 
     def logpdf(self, x):
         """Log-density of the mixture, in nats, of shape (n,).
@@ -237,7 +287,7 @@ class Posterior:
         return self._mixture.log_density(points)
 
     def to_arviz(self, n=1000, random_state=0, *, chains=4):
-        """Independent draws of the variable ``x`` for ArviZ.
+        """Independent draws for ArviZ, of the parameters by name or of the variable ``x``.
 
         Parameters
         ----------
@@ -250,7 +300,7 @@ class Posterior:
         """
         if int(n) < 1 or int(chains) < 1:
             raise ValueError(f"n = {n} and chains = {chains} must be at least 1")
-        return inference_data({"posterior": {"x": self.sample(int(n) * int(chains), random_state)}}, int(chains))
+        return inference_data({"posterior": self.draws(int(n) * int(chains), random_state)}, int(chains))
 
     def __repr__(self):
         parts = len(self.weights)

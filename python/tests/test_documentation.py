@@ -21,16 +21,16 @@ def test_the_examples_of_a_module(name):
 
 def test_there_are_examples():
     finder = doctest.DocTestFinder(exclude_empty=True)
-    for name in ("rvi.sklearn", "rvi.river", "rvi.boost", "rvi.bandit"):
+    for name in ("rvi.sklearn", "rvi.river", "rvi.boost", "rvi.nested", "rvi.bandit"):
         module = importlib.import_module(name)
         for public in module.__all__:
-            if public in ("Posterior", "replay"):
+            if public in ("LatentPosterior", "Posterior", "replay"):
                 continue
             assert any(found.examples for found in finder.find(getattr(module, public), public)), public
 
 
 def public_items():
-    for name in ("rvi.sklearn", "rvi.river", "rvi.boost", "rvi.bandit", "rvi.plot", "rvi.skpro", "rvi.table"):
+    for name in ("rvi.sklearn", "rvi.river", "rvi.boost", "rvi.nested", "rvi.bandit", "rvi.plot", "rvi.skpro", "rvi.table"):
         module = importlib.import_module(name)
         for public in module.__all__:
             yield public, getattr(module, public)

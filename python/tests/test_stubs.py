@@ -27,7 +27,7 @@ def tree(name):
     return definitions(ast.parse(path.read_text(encoding="utf-8")).body)
 
 
-@pytest.mark.parametrize("name", ["rvi.sklearn", "rvi.river", "rvi.bandit", "rvi.boost", "rvi.grouped", "rvi.experiment", "rvi.plot", "rvi.table"])
+@pytest.mark.parametrize("name", ["rvi.sklearn", "rvi.river", "rvi.bandit", "rvi.boost", "rvi.nested", "rvi.grouped", "rvi.experiment", "rvi.plot", "rvi.table"])
 def test_every_public_name_and_argument(name):
     module, stubs = importlib.import_module(name), tree(name)
     assert set(stubs) == set(module.__all__)

@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use vi_boost::transform::Constrained;
 
 use super::garch::Garch;
+use super::nested::{self, Nested};
 use super::poisson_process::PoissonProcess;
 use super::predator::Predator;
 use super::regression::{Prior, Regression};
@@ -28,6 +29,8 @@ pub struct Case {
     pub quantiles: Vec<Vec<f64>>,
     /// Whether the posterior is nearly Gaussian in its free coordinates: one Gaussian should do.
     pub near_gaussian: bool,
+    /// The same posterior as a latent Gaussian one, where it is.
+    pub nested: Option<Nested>,
 }
 
 #[derive(Deserialize)]
@@ -73,7 +76,18 @@ pub fn cases() -> Result<Vec<Case>, BenchError> {
         let target = Constrained::new(model.parameters()?, model)?;
         let Reference { names, sd, quantiles } = reference;
         let (names, sd, quantiles) = (names.clone(), sd.clone(), quantiles.clone());
-        cases.push(Case { name, target, names, sd, quantiles, near_gaussian });
+        let nested = match name {
+            "eight_schools" => {
+                let Schools { y, sigma } = schools()?;
+                Some(nested::schools(y, sigma)?)
+            }
+            "gp_pois" => {
+                let (x, k) = counts()?;
+                Some(nested::process(&x, k)?)
+            }
+            _ => None,
+        };
+        cases.push(Case { name, target, names, sd, quantiles, near_gaussian, nested });
     }
     Ok(cases)
 }
@@ -164,13 +178,18 @@ fn mesquite() -> Result<Regression, BenchError> {
 }
 
 fn process() -> Result<PoissonProcess, BenchError> {
+    let (x, k) = counts()?;
+    Ok(PoissonProcess::new(&x, k))
+}
+
+fn counts() -> Result<(Vec<f64>, Vec<f64>), BenchError> {
     #[derive(Deserialize)]
     struct Data {
         x: Vec<f64>,
         k: Vec<f64>,
     }
     let Data { x, k } = data!("gp_pois_regr-gp_pois_regr");
-    Ok(PoissonProcess::new(&x, k))
+    Ok((x, k))
 }
 
 fn predator() -> Result<Predator, BenchError> {

@@ -55,8 +55,16 @@ struct Method {
     run: fn(&Case, f64, &mut ChaCha8Rng) -> Result<Outcome, String>,
 }
 
+impl Method {
+    /// Whether the posterior has the form that the method takes.
+    fn takes(&self, case: &Case) -> bool {
+        self.name != "nested" || case.nested.is_some()
+    }
+}
+
 const METHODS: &[Method] = &[
     Method { name: "fit", startless: true, run: one_call },
+    Method { name: "nested", startless: true, run: latent },
     Method { name: "boost", startless: false, run: boost },
     Method { name: "gaussian", startless: false, run: single },
     Method { name: "multi_path", startless: false, run: paths },
@@ -68,7 +76,7 @@ fn run(effort: Effort) -> Result<Report, BenchError> {
     let mut report = Report::default();
     let starts = &[3.0, 1.0, 10.0][..effort.choose(3, 1)];
     for case in cases()? {
-        for method in METHODS {
+        for method in METHODS.iter().filter(|method| method.takes(&case)) {
             // A method without a start has seeds instead.
             for (k, &sd) in starts.iter().enumerate() {
                 let (seed, of) =
@@ -90,7 +98,9 @@ fn measured(case: &Case, method: &Method, (sd, seed): (f64, u64), name: String) 
     let elapsed = seconds(|| outcome = (method.run)(case, sd, &mut rng));
     let record = match outcome {
         Ok(outcome) => {
-            let distance = wasserstein(case, reported(&case.target, outcome.draws.as_ref())?.as_ref());
+            let draws =
+                if method.name == "nested" { outcome.draws } else { reported(&case.target, outcome.draws.as_ref())? };
+            let distance = wasserstein(case, draws.as_ref());
             let diagnosis = outcome.mixture.as_ref().map(|q| Diagnosis::of(q, &case.target, 4000, f64::NAN, &mut rng));
             let quality = match diagnosis {
                 Some(Ok(found)) => format!("KL {:.4}, k̂ {:.2}, ", found.kl, found.k_hat),
@@ -104,7 +114,7 @@ fn measured(case: &Case, method: &Method, (sd, seed): (f64, u64), name: String) 
         Err(message) => Record::number(name, f64::INFINITY, Unit::Deviations).note(message),
     };
     let limit = match (method.name, sd) {
-        ("fit", _) | ("boost", 3.0) => Some(0.05),
+        ("fit" | "nested", _) | ("boost", 3.0) => Some(0.05),
         ("boost", _) => Some(0.1),
         ("gaussian", _) if case.near_gaussian => Some(0.1),
         _ => None,
@@ -134,6 +144,12 @@ fn one_call(case: &Case, _: f64, rng: &mut ChaCha8Rng) -> Result<Outcome, String
     let found = said(fit(&case.target, &FitSettings::default(), rng))?;
     let spent = found.evaluations;
     Ok(Outcome { phases: Some(spent), ..Outcome::of(found.mixture, spent.all().total(), rng) })
+}
+
+fn latent(case: &Case, _: f64, rng: &mut ChaCha8Rng) -> Result<Outcome, String> {
+    let nested = case.nested.as_ref().ok_or("not a latent Gaussian model")?;
+    let (draws, found) = said(nested(rng))?;
+    Ok(Outcome { draws, mixture: None, evaluations: found.work.evaluations, phases: None })
 }
 
 fn boost(case: &Case, sd: f64, rng: &mut ChaCha8Rng) -> Result<Outcome, String> {

@@ -2,15 +2,17 @@
 
 use std::sync::Mutex;
 
-use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{PyArrayDyn, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
+use vi_boost::transform::Constrained;
 use vi_boost::{BoostSettings, FitSettings, LogDensity};
 use vi_linalg::faer::{MatMut, MatRef};
 
 use crate::fault::{Fault, freely};
+use crate::latent::{Blocks, parameters};
 use crate::mixture::{Mixture, row_major};
 use crate::parts::room;
 use crate::rows::{array, in_place};
@@ -124,9 +126,10 @@ impl LogDensity for Callables {
     }
 }
 
-/// The posterior as a mixture, and what is known of its errors; `values` and `both` take points (`n × d`) as an array.
+/// The posterior as a mixture, and what is known of its errors; `values` and `both` take points (`n × d`) as an array. With blocks of
+/// parameters these are constrained, and the mixture is one of their free coordinates.
 #[pyfunction]
-#[pyo3(signature = (values, both, dim, components, draws, starts, rounds, evaluations, seed))]
+#[pyo3(signature = (values, both, dim, components, draws, starts, rounds, evaluations, seed, blocks=None))]
 #[expect(clippy::too_many_arguments, reason = "settings of a fit")]
 pub(crate) fn fit(
     py: Python<'_>,
@@ -139,6 +142,7 @@ pub(crate) fn fit(
     rounds: usize,
     evaluations: Option<u64>,
     seed: u64,
+    blocks: Option<Blocks>,
 ) -> PyResult<(Mixture, Bound<'_, PyDict>)> {
     let target = Callables { dim, values, both, raised: Mutex::new(None) };
     let found = freely(py, || {
@@ -150,7 +154,11 @@ pub(crate) fn fit(
         }
         let boost = BoostSettings { components, ..BoostSettings::default() };
         let settings = FitSettings { boost, starts, draws, rounds, evaluations };
-        let found = vi_boost::fit(&target, &settings, &mut ChaCha8Rng::seed_from_u64(seed));
+        let free: Box<dyn LogDensity + '_> = match &blocks {
+            Some(blocks) => Box::new(Constrained::new(parameters(blocks)?, &target)?),
+            None => Box::new(&target),
+        };
+        let found = vi_boost::fit(&free, &settings, &mut ChaCha8Rng::seed_from_u64(seed));
         let raised = target.raised.lock().ok().and_then(|mut raised| raised.take());
         match raised {
             Some(error) => Err(Fault::Raised(error)),
@@ -181,4 +189,23 @@ pub(crate) fn fit(
     }
     told.set_item("phases", phases)?;
     Ok((Mixture { mixture: found.mixture }, told))
+}
+
+/// Constrained parameters (`n × dim`) at free coordinates (`n × free`), and their names.
+#[pyfunction]
+#[pyo3(signature = (blocks, free))]
+pub(crate) fn constrain<'py>(
+    py: Python<'py>,
+    blocks: Blocks,
+    free: PyReadonlyArray2<'_, f64>,
+) -> PyResult<(Bound<'py, PyArrayDyn<f64>>, Vec<String>)> {
+    let parameters = parameters(&blocks)?;
+    let (n, d) = (free.shape()[0], free.shape()[1]);
+    let values = in_place("the free coordinates", &free)?;
+    if !free.is_c_contiguous() {
+        return Err(Fault::Value("the free coordinates are not row after row".to_owned()).into());
+    }
+    room(&[n, parameters.dim()])?;
+    let draws = parameters.constrain_draws(MatRef::from_row_major_slice(values, n, d)).map_err(Fault::from)?;
+    Ok((array(py, row_major(draws.as_ref()), &[n, parameters.dim()])?, parameters.names()))
 }

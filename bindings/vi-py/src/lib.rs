@@ -8,6 +8,7 @@
 //! | `parts` | rows, observations, draws, what a model says of itself |
 //! | `record`, `seal` | models as records of posteriors; seals of model files |
 //! | `online`, `grouped`, `vb`, `features`, `mixture`, `boost` | the classes |
+//! | `latent` | latent Gaussian models with the callables of Python |
 //! | `bandit` | choices among arms, values of policies from logs |
 //! | `arrow` | tables of any library, by the C stream of Arrow |
 //! | `sums` | sums of linear regressions, and effects that may be looked at at any time |
@@ -21,6 +22,7 @@ mod boost;
 mod fault;
 mod features;
 mod grouped;
+mod latent;
 mod learn;
 mod mixture;
 mod online;
@@ -49,6 +51,8 @@ fn _rvi(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<table::Table>()?;
     module.add_class::<sums::Sums>()?;
     module.add_function(wrap_pyfunction!(boost::fit, module)?)?;
+    module.add_function(wrap_pyfunction!(boost::constrain, module)?)?;
+    module.add_function(wrap_pyfunction!(latent::latent, module)?)?;
     module.add_function(wrap_pyfunction!(bandit::choose, module)?)?;
     module.add_function(wrap_pyfunction!(bandit::value, module)?)?;
     module.add_function(wrap_pyfunction!(bandit::value_sequence, module)?)?;

@@ -71,6 +71,14 @@ pub enum BoostError {
         /// The setting for which it would be ignored.
         with: &'static str,
     },
+    /// A latent Gaussian model failed at some hyper-parameters.
+    #[error("at the hyper-parameters {hyper:?}: {source}")]
+    Hyper {
+        /// The hyper-parameters, on their own scale.
+        hyper: Vec<f64>,
+        /// What failed there.
+        source: Box<BoostError>,
+    },
     /// The target is zero where the approximation has mass: the divergence is infinite.
     #[error("the target's density is zero at {share:.3} of the approximation's points: the divergence is infinite")]
     Unsupported {

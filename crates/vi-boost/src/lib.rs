@@ -40,6 +40,8 @@
 //! * [`gaussian::fit`] is the best single Gaussian, whatever the scales and correlations.
 //! * [`GaussianMixture::beliefs`]: the way back to a front-door model of `vi-models`, whose `posterior()` is a target and whose `mixture` answers from
 //!   what was found.
+//! * [`latent`]: many parameters that are Gaussian given a few others, as effects of groups and Gaussian processes are: nested, exact where one
+//!   mixture in all dimensions is fair at best.
 //! * [`transform`]: constrained parameters; [`divergence`]: how far a mixture is from its target, with errors.
 //!
 //! All of it is the product but [`papers`], the algorithms of Guo et al. as printed, to be compared with, and the targets of their figures in [`target`].
@@ -71,6 +73,7 @@ mod error;
 mod evaluations;
 mod fit;
 pub mod gaussian;
+pub mod latent;
 mod local;
 mod mixture;
 mod modes;

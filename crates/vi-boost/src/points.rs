@@ -34,6 +34,15 @@ pub fn quasi(n: usize, m: usize, seed: u64) -> Result<Mat<f64>, BoostError> {
     if n < 2 || !n.is_multiple_of(2) || n > MOST_POINTS {
         return Err(setting("points", n as f64, "even, at least 2 and at most 131072"));
     }
+    let mut z = mirrored(n, m, seed)?;
+    if n / 4 >= m {
+        whiten(&mut z)?;
+    }
+    Ok(z)
+}
+
+/// The points of [`quasi`] before they are whitened: any even number of the first of them are as good as so many of their own.
+pub(crate) fn mirrored(n: usize, m: usize, seed: u64) -> Result<Mat<f64>, BoostError> {
     room("points", &[n, m])?;
     let mut z = Mat::zeros(n, m);
     for j in 0..m {
@@ -47,9 +56,6 @@ pub fn quasi(n: usize, m: usize, seed: u64) -> Result<Mat<f64>, BoostError> {
             z[(2 * i, j)] = value;
             z[(2 * i + 1, j)] = -value;
         }
-    }
-    if n / 4 >= m {
-        whiten(&mut z)?;
     }
     Ok(z)
 }

@@ -37,6 +37,17 @@ pub enum Verdict {
     Poor,
 }
 
+impl Verdict {
+    /// By the nats that are left alone.
+    pub(crate) fn of(kl: f64) -> Self {
+        match kl {
+            kl if kl <= GOOD => Self::Good,
+            kl if kl <= FAIR => Self::Fair,
+            _ => Self::Poor,
+        }
+    }
+}
+
 impl fmt::Display for Verdict {
     /// The verdict in words, with its limits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -106,11 +117,7 @@ impl Diagnosis {
         let (kl, standard_error) = (log_evidence - mean, (variance / n).sqrt());
         let farthest = ratios.iter().filter(|log| log.is_finite()).fold(0.0_f64, |most, log| most.max(log.abs()));
         // Values of 10²⁰ leave no digits for a divergence: it is worth what rounding may have taken from it.
-        let verdict = match kl + ROUNDING * farthest {
-            kl if kl <= GOOD => Verdict::Good,
-            kl if kl <= FAIR => Verdict::Fair,
-            _ => Verdict::Poor,
-        };
+        let verdict = Verdict::of(kl + ROUNDING * farthest);
         let effective_share = smoothed.effective_draws() / n;
         Ok(Self { kl, standard_error, log_evidence, k_hat: smoothed.k_hat, effective_share, gap, zero, verdict })
     }

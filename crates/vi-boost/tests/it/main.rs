@@ -7,6 +7,7 @@ mod checkpoint;
 mod common;
 mod divergence;
 mod fit;
+mod latent;
 mod mixture;
 mod printed;
 mod single;

@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use vi_boost::gaussian::GaussianSettings;
+use vi_boost::latent::LatentSettings;
 use vi_boost::papers::{Printed, PrintedSettings};
 use vi_boost::{BoostSettings, Component, Family, FitSettings, GaussianMixture, divergence, target};
 use vi_core::batch::BatchSettings;
@@ -89,6 +90,10 @@ fn mixtures(entries: &mut Entries) {
         .ask("GaussianSettings: evaluations", 9, |n| GaussianSettings { evaluations: n, ..Default::default() }.check());
     entries.ask("FitSettings: starts", 9, |starts| FitSettings { starts, ..Default::default() }.check());
     entries.ask("FitSettings: rounds", 1, |rounds| FitSettings { rounds, ..Default::default() }.check());
+    let latent = LatentSettings::default;
+    entries.ask("LatentSettings: nodes", 99, |nodes| LatentSettings { nodes, ..latent() }.check());
+    entries.ask("LatentSettings: draws", 9, |draws| LatentSettings { draws, ..latent() }.check());
+    entries.ask("LatentSettings: sweeps", 9, |sweeps| LatentSettings { sweeps, ..latent() }.check());
     let rng = || ChaCha8Rng::seed_from_u64(1);
     let wide = || Component::isotropic(&[0.0], 3.0).unwrap();
     let cauchy = target::Cauchy::new(0.0, 2.0).unwrap();

@@ -1,0 +1,27 @@
+"""Names and constraints of parameters, as the extension takes them."""
+
+_CONSTRAINTS = ("real", "positive", "unit", "ordered", "simplex")
+
+
+def blocks(parameters):
+    """Blocks `(name, constraint, size, lower, upper)`, and where the numbers of each name lie.
+
+    Examples
+    --------
+    >>> blocks({"tau": "positive", "p": ("simplex", 3), "rho": (-1, 1)})[0]
+    [('tau', 'positive', 1, 0.0, 0.0), ('p', 'simplex', 3, 0.0, 0.0), ('rho', 'between', 1, -1.0, 1.0)]
+    """
+    parts, places, first = [], {}, 0
+    for name, given in dict(parameters).items():
+        constraint, size = given if isinstance(given, tuple) and isinstance(given[0], str | tuple) else (given, 1)
+        lower = upper = 0.0
+        if constraint == "unit":
+            constraint = (0.0, 1.0)
+        if isinstance(constraint, tuple):
+            (lower, upper), constraint = map(float, constraint), "between"
+        elif constraint not in _CONSTRAINTS:
+            raise ValueError(f"{name}: {constraint!r} must be one of {', '.join(_CONSTRAINTS)}, or (low, high)")
+        parts.append((str(name), constraint, int(size), lower, upper))
+        places[str(name)] = slice(first, first + int(size))
+        first += int(size)
+    return parts, places
