@@ -47,7 +47,7 @@ pub struct LatentDiagnosis {
     /// The share of nodes at which the model failed, and which were left out.
     pub refused: f64,
     /// By `inner + ½/effective`, half a squared standard error of means over the nodes, within the limits of [`Verdict`]: at most fair
-    /// where `k̂` is above 0.7 (and the weights differ) or a hundredth of the nodes was refused, near where starts led to different modes.
+    /// where `k̂` is above 0.7 (and the weights differ) or a hundredth of the nodes was refused, near where starts led to different modes of some mass.
     pub verdict: Verdict,
 }
 
@@ -100,6 +100,9 @@ pub(super) struct Drawn {
 
 /// The shares of the nodes in rounds between which the mixture adapts to them.
 const ROUNDS: [f64; 3] = [1.0 / 6.0, 1.0 / 6.0, 2.0 / 3.0];
+/// The nats by which a mode may have less mass than the best to have nodes, and to count as a second one: a hundredth.
+const NEGLIGIBLE: f64 = 12.0;
+const LESSER: f64 = 4.6;
 /// Draws at a node for the divergence.
 const PROBES: usize = 4;
 /// The largest share of nodes at which the model fails, and the largest `k̂` where fewer than a share of the nodes count, for a good fit.
@@ -179,8 +182,8 @@ pub fn fit_latent<M: Latent, R: Rng + ?Sized>(
     Ok(LatentFit { mixture: q, nodes: cloud.nodes, draws, names, log_evidence, diagnosis, work, refusal })
 }
 
-/// Laplace's Gaussians at the modes found from 0 and from points uniform on `[−2, 2]ᵈ`, each once more twice as wide; and whether all
-/// starts led to one mode.
+/// Laplace's Gaussians at the modes found from 0 and from points uniform on `[−2, 2]ᵈ`, each once more twice as wide; and whether one of
+/// them has all of the mass but a hundredth.
 fn modes<M: Latent>(
     marginal: &Marginal<'_, M>,
     starts: usize,
@@ -199,9 +202,15 @@ fn modes<M: Latent>(
         let nowhere = BoostError::NoStart { points: starts, zero, nan, infinite };
         return Err(marginal.refusal().unwrap_or(nowhere));
     }
-    let peaks = distinct(peaks);
+    // By Laplace's evidence of each.
+    let mass = |peak: &Component| probe.value(peak.mean()) + 0.5 * peak.log_det();
+    let mut peaks: Vec<_> = distinct(peaks).into_iter().map(|peak| (mass(&peak), peak)).collect();
+    peaks.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let most = peaks[0].0;
+    peaks.retain(|(mass, _)| *mass >= most - NEGLIGIBLE);
+    let alone = peaks.iter().all(|(mass, peak)| *mass < most - LESSER || distance(peak, &peaks[0].1) < APART);
+    let peaks: Vec<Component> = peaks.into_iter().map(|(_, peak)| peak).collect();
     let wide: Result<Vec<_>, _> = peaks.iter().map(|peak| peak.widened(4.0)).collect();
-    let alone = peaks.iter().all(|peak| distance(peak, &peaks[0]) < APART);
     let components: Vec<_> = peaks.into_iter().chain(wide?).collect();
     let share = vec![1.0 / components.len() as f64; components.len()];
     Ok((GaussianMixture::new(components, &share)?, alone))
