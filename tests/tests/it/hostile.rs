@@ -103,7 +103,7 @@ fn random_bytes_hold_no_finding() {
     let mut found = Vec::new();
     for (target, check) in TARGETS {
         // A run of operations learns and predicts some fifty rows, counts of a learned spread in milliseconds each.
-        for _ in 0..cases(40, if target == "operations" { 10_000 } else { 100_000 }) {
+        for _ in 0..cases(40, if target == "operations" { 5_000 } else { 100_000 }) {
             let length = rng.random_range(0..400);
             let data: Vec<u8> = (0..length).map(|_| rng.random()).collect();
             if let Err(finding) = check(&data) {
