@@ -7,6 +7,8 @@
 //! kind_k is chosen before the plain kind₀ if log p(y_m … y_n | y₁ … y_{m−1}, kind_k) − log p(y_m … y_n | y₁ … y_{m−1}, kind₀) > margin
 //! ```
 
+use std::collections::HashMap;
+
 use super::{Kind, Model, Observation, Row, Rows};
 use crate::ModelError;
 
@@ -22,11 +24,17 @@ const BEHIND: f64 = 40.0;
 /// Nats by which another candidate must be better than the plain one.
 const MARGIN: f64 = 1.0;
 
+/// The least number of equal labels that are a point mass.
+const FEWEST_EQUAL: u64 = 10;
+
 /// A trial of several kinds of models on the first rows: each learns them, and the log probability that each gave to the labels says
 /// which is to learn all. The first quarter of the rows does not count.
 ///
 /// The plain candidate is chosen unless another is better by more than a nat. A candidate that cannot learn a row that another could is
 /// out, and so is one that is 40 nats behind after 60, 120, 240, … rows, which bounds the cost. The trial ends after 1000 rows.
+///
+/// Where more than half the labels are one number, kinds with heavy tails are out too, if they are not the plain one: a learned scale shrinks to
+/// that number, where the density has no bound, and the mean and the intervals of all other labels are lost.
 ///
 /// ```
 /// use vi_models::online::{Kind, Model, Observation, Row, Trial};
@@ -45,6 +53,8 @@ pub struct Trial {
     plain: Candidate,
     others: Vec<Candidate>,
     rows: u64,
+    /// How often each label came.
+    labels: HashMap<u64, u64>,
 }
 
 #[derive(Debug, Clone)]
@@ -76,11 +86,32 @@ impl Trial {
     /// A trial of models with nothing learned.
     #[must_use]
     pub fn new(plain: Model, others: Vec<Model>) -> Self {
-        Self { plain: Candidate::new(plain), others: others.into_iter().map(Candidate::new).collect(), rows: 0 }
+        let others = others.into_iter().map(Candidate::new).collect();
+        Self { plain: Candidate::new(plain), others, rows: 0, labels: HashMap::new() }
     }
 
     fn candidates(&self) -> impl Iterator<Item = &Candidate> {
         std::iter::once(&self.plain).chain(&self.others)
+    }
+
+    fn see(&mut self, observed: &Observation) {
+        // Both zeros are one label.
+        *self.labels.entry((observed.label + 0.0).to_bits()).or_default() += 1;
+    }
+
+    /// Whether more than half the labels are one number.
+    fn has_point_mass(&self) -> bool {
+        let (all, most) = (self.labels.values().sum::<u64>(), self.labels.values().max().copied().unwrap_or(0));
+        most >= FEWEST_EQUAL && 2 * most > all
+    }
+
+    /// What a candidate has gained, if its density has a bound for these labels.
+    fn gained(&self, candidate: &Candidate) -> Option<f64> {
+        candidate.gained().filter(|_| self.is_plain(candidate) || !has_heavy_tails(candidate) || !self.has_point_mass())
+    }
+
+    fn is_plain(&self, candidate: &Candidate) -> bool {
+        std::ptr::eq(candidate, &raw const self.plain)
     }
 
     /// Those that are not given up.
@@ -108,6 +139,12 @@ impl Trial {
         if self.is_over() {
             return Ok(());
         }
+        self.learn_row(row, observed)?;
+        self.see(&observed);
+        Ok(())
+    }
+
+    fn learn_row(&mut self, row: Row<'_>, observed: Observation) -> Result<(), ModelError> {
         let (mut refused, mut first, mut learned) = (Vec::new(), None, false);
         for candidate in self.remaining() {
             match candidate.model.update(row, observed) {
@@ -130,6 +167,13 @@ impl Trial {
     /// a time cost less.
     pub fn learn_all(&mut self, rows: &[f64], observed: &[Observation]) {
         let inputs = rows.len() / observed.len().max(1);
+        for observed in observed {
+            self.see(observed);
+        }
+        if self.has_point_mass() {
+            let heavy = self.others.iter_mut().filter(|own| has_heavy_tails(own) && own.out.is_none());
+            heavy.for_each(|own| own.out = Some(f64::INFINITY));
+        }
         let mut done = 0;
         while done < observed.len() && !self.is_over() {
             // The rows at which the evidence is looked at, now or later.
@@ -145,7 +189,10 @@ impl Trial {
             } else {
                 (self.plain, self.others) = before;
                 for i in part.clone() {
-                    let _refused = self.learn(Row::Dense(&rows[i * inputs..(i + 1) * inputs]), observed[i]);
+                    if self.is_over() {
+                        break;
+                    }
+                    let _refused = self.learn_row(Row::Dense(&rows[i * inputs..(i + 1) * inputs]), observed[i]);
                 }
             }
             done = part.end;
@@ -164,7 +211,7 @@ impl Trial {
 
     /// Gives up those that are far behind.
     fn give_up(&mut self) {
-        let best = self.candidates().filter_map(Candidate::gained).fold(f64::NEG_INFINITY, f64::max);
+        let best = self.candidates().filter_map(|own| self.gained(own)).fold(f64::NEG_INFINITY, f64::max);
         for candidate in self.remaining() {
             let behind = candidate.gained().map_or(f64::INFINITY, |gained| best - gained);
             candidate.out = (behind > BEHIND).then_some(behind);
@@ -178,7 +225,7 @@ impl Trial {
     }
 
     fn best(&self) -> &Candidate {
-        let of = |candidate: &Candidate| candidate.gained().unwrap_or(f64::NEG_INFINITY);
+        let of = |candidate: &Candidate| self.gained(candidate).unwrap_or(f64::NEG_INFINITY);
         let start = (&self.plain, of(&self.plain) + MARGIN);
         let better = |best: (_, f64), other| if of(other) > best.1 { (other, of(other)) } else { best };
         self.others.iter().fold(start, better).0
@@ -189,14 +236,44 @@ impl Trial {
     #[must_use]
     pub fn behind(&self) -> Vec<(Kind, f64)> {
         let best = self.best().gained().unwrap_or(f64::NEG_INFINITY);
-        let of = |own: &Candidate| own.out.or(own.gained().map(|gained| best - gained)).unwrap_or(f64::INFINITY);
+        let of = |own: &Candidate| own.out.or(self.gained(own).map(|gained| best - gained)).unwrap_or(f64::INFINITY);
         self.candidates().map(|own| (own.model.kind(), of(own))).collect()
     }
+}
+
+fn has_heavy_tails(candidate: &Candidate) -> bool {
+    matches!(candidate.model, Model::Robust(_) | Model::Varying(_))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Two labels in three are 0, the others numbers: the density of heavy tails at 0 has no bound.
+    #[test]
+    fn heavy_tails_are_out_where_most_labels_are_one_number() {
+        let new = |kind: Kind| Model::new(kind, 1, kind.default_settings()).unwrap();
+        let chosen = |zeros: u32, at_once: bool| {
+            let others = vec![new(Kind::Robust { unit: (0.0, 1.0) })];
+            let mut trial = Trial::new(new(Kind::Number { noise: (0.5, 0.1) }), others);
+            let label = |t: u32| if t % 6 < zeros { 0.0 } else { 5.0 + f64::from(t * 7 % 11) };
+            let observed: Vec<Observation> = (0..120).map(|t| Observation::new(label(t))).collect();
+            let rows: Vec<f64> = (0..120).map(|t| f64::from(t * 5 % 13)).collect();
+            if at_once {
+                trial.learn_all(&rows, &observed);
+            } else {
+                for (row, observed) in rows.iter().zip(&observed) {
+                    trial.learn(Row::Dense(&[*row]), *observed).unwrap();
+                }
+            }
+            (trial.chosen(), trial.behind()[1].1)
+        };
+        for at_once in [true, false] {
+            let (kind, behind) = chosen(4, at_once);
+            assert!(matches!(kind, Kind::Number { .. }) && behind == f64::INFINITY, "{kind:?} {behind}");
+            assert!(chosen(2, at_once).1.is_finite());
+        }
+    }
 
     #[test]
     fn many_rows_at_a_time_are_the_same_trial() {

@@ -29,6 +29,10 @@ impl Chosen {
     pub(crate) fn describe(&self) -> Vec<String> {
         let of = |(name, nats): &(String, Option<f64>)| match nats {
             Some(nats) => format!("{nats:.1} nats before {name}"),
+            // Others of these learn any number.
+            None if matches!(name.as_str(), "robust" | "varying") => {
+                format!("{name} is not for labels that are mostly one number")
+            }
             None => format!("{name} has no such labels"),
         };
         let first = format!("{} by {}", self.family, many(self.rows, "row"));
