@@ -174,7 +174,7 @@ function taken(answer, isNew) {
   at("more-fields").replaceChildren(...fields.slice(FIELDS));
   at("more").hidden = fields.length <= FIELDS;
   at("more").open = false;
-  at("more").firstElementChild.textContent = `${fields.length - FIELDS} more fields`;
+  at("more").firstElementChild.textContent = `${fields.length - FIELDS} more field${fields.length === FIELDS + 1 ? "" : "s"}`;
   at("ask").textContent = answer.explains ? "Predict and explain this row" : "Predict this row";
   at("model-heading").textContent = `2. ${answer.title}`;
   return { said: `${answer.title} is ready.`, show: at("model-heading") };
