@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use vi_data::records::Record;
 use vi_terms::TermsError;
 use vi_terms::table::{
-    self, Document, Family, FileError, FileRows, Input, Intervals, Options, Source, Step, learning, parse_shape, text,
+    self, Document, Family, FileError, FileRows, Input, Intervals, Options, Source, Step, Target, TargetKind, learning,
+    parse_shape, text,
 };
 
 use crate::html;
@@ -23,8 +24,12 @@ const PREVIEW: usize = 5;
 const SHOWN: usize = 100;
 /// Parts of an explanation.
 const PARTS: usize = 10;
-/// The fewest rows between two words on how far a pass has come.
+/// The fewest rows before the first word on how far a pass has come, and between two: while the first are learned the model is chosen.
 const EVERY: u64 = 250;
+/// The fewest rows of which it is told how often a range held.
+const FEWEST_HELD: u64 = 20;
+/// What is said below words that name options.
+const OPTIONS: &str = "Words with -- are options of the command rvi.";
 
 /// A table, a model, and no more.
 #[derive(Default)]
@@ -56,14 +61,14 @@ enum Request {
 }
 
 impl Desk {
-    /// Does what `request` asks for with the bytes of a file. The answer is JSON: what was asked for, or `error` in the words of the command `rvi`.
+    /// Does what `request` asks for with the bytes of a file. The answer is JSON: what was asked for, or `error`, with the `column` that is at fault if there is one.
     pub fn call(&mut self, request: &[u8], file: Vec<u8>, tell: Tell<'_>) -> String {
         let request: Result<Request, _> = serde_json::from_slice(request);
         let done = match request {
             Ok(request) => self.answer(request, file, tell),
             Err(error) => Err(wrong(&error.to_string())),
         };
-        done.unwrap_or_else(|error| json!({ "error": error.to_string() })).to_string()
+        done.unwrap_or_else(|error| refusal(&error)).to_string()
     }
 
     fn answer(&mut self, request: Request, file: Vec<u8>, tell: Tell<'_>) -> Result<Value, FileError> {
@@ -103,7 +108,7 @@ impl Desk {
             "name": input.data.display().to_string(),
             "columns": columns,
             "target": target.or(columns.last().map(String::as_str)),
-            "preview": html::table("The first rows", &columns, &first),
+            "preview": html::table(&format!("The first rows of {}", input.data.display()), &columns, &first),
         });
         drop(rows);
         self.table = Some((input, bytes));
@@ -115,7 +120,7 @@ impl Desk {
         let shape = if shape == "auto" { None } else { Some(parse_shape(shape)?) };
         let options = Options { target: Some(target), family: Family::parse(family)?, shape, ..Options::default() };
         let lines = bytes.split(|byte| *byte == b'\n').count() as f64;
-        let (mut next, mut notes, mut skipped) = (0, Vec::new(), 0);
+        let (mut next, mut notes, mut skipped) = (EVERY, Vec::new(), 0);
         let open = || FileRows::open(bytes.as_slice(), input);
         let watch = |step: Step<'_, FileRows<'_>>| {
             match step {
@@ -126,7 +131,9 @@ impl Desk {
                         next = rows + EVERY.max(rows / 8);
                         let picture = learning(document).map(|drawn| table::drawing(&drawn)).transpose()?;
                         let share = (document.row() as f64 / lines).min(1.0);
-                        tell(&json!({ "rows": text::grouped(rows), "share": share, "picture": picture }).to_string());
+                        tell(
+                            &json!({ "rows": text::many(rows, "row"), "share": share, "picture": picture }).to_string(),
+                        );
                     }
                 }
                 Step::Again(share) => {
@@ -135,8 +142,8 @@ impl Desk {
                     }
                 }
                 Step::Anew(error, how) => {
-                    next = 0;
-                    notes.push(format!("{error}; learning the file again {how}"));
+                    next = EVERY;
+                    notes.push(on_page(&format!("{error}; learning the file again {how}")));
                 }
             }
             Ok(())
@@ -166,8 +173,9 @@ impl Desk {
         let asked = document.asked();
         let places: Vec<Option<usize>> =
             asked.iter().map(|column| source.columns().position(&column.name).ok()).collect();
-        let columns: Vec<String> = ["row".to_owned()].into_iter().chain(document.field_names(how.1)).collect();
-        let names: Vec<Value> = columns.iter().cloned().map(Value::from).collect();
+        let with_row = |names: Vec<String>| ["row".to_owned()].into_iter().chain(names);
+        let names: Vec<Value> = with_row(document.field_names(how.1)).map(Value::from).collect();
+        let columns: Vec<String> = with_row(heads(document, how.1)).collect();
         let (mut csv, mut shown, mut records, mut count) = (text::csv_line(&names), Vec::new(), Vec::new(), 0);
         let notes = document.predict_rows(&mut source, how, |record, fields| {
             csv += &text::csv_line(&fields);
@@ -181,15 +189,15 @@ impl Desk {
         })?;
         let mut notes = notes.lines();
         notes.extend(table::left_out(source.skipped(), source.path()));
-        let caption = if count > SHOWN {
-            format!("The first {SHOWN} of {}", text::many(count as u64, "row"))
-        } else {
-            text::many(count as u64, "row")
-        };
+        notes.extend(second(&document.target).map(|class| format!("The saved file calls p({class}) `probability`")));
+        let (name, of) = (input.data.display(), text::many(count as u64, "row"));
+        let of = if count > SHOWN { format!("the first {SHOWN} of {of}") } else { of };
+        let caption = format!("{name}: {of}{}", with_intervals(&document.target, how));
+        let buttons = !asked.is_empty() && is_explained(&document.target);
         Ok(json!({
             "name": named(&input.data.display().to_string(), "predictions.csv"),
             "text": csv,
-            "html": html::notes(&notes) + &html::table_of_rows(&caption, &columns, &shown, !asked.is_empty()),
+            "html": html::notes(&notes) + &html::table_of_rows(&caption, &columns, &shown, buttons),
             "records": records,
         }))
     }
@@ -199,17 +207,27 @@ impl Desk {
         let asked = document.asked();
         let columns = table::Columns::new(asked.iter().map(|column| column.name.clone()), None);
         let record: Record = fields.iter().collect();
-        let predicted = document.answers(&columns)?.predict(&record, 1)?;
+        let mut answers = document.answers(&columns)?;
+        let predicted = answers.predict(&record, 1)?;
         let values = document.fields(&predicted, how, 1)?;
-        let mut page = html::table("The prediction", &document.field_names(how.1), &[values]);
-        // Of more than two classes there is a prediction and no explanation.
-        match document.explainer(&columns) {
-            Ok(mut explainer) => {
-                let parts = explainer.largest(&record, 1, (how.0, PARTS))?;
-                page += &html::explanation(&parts, &document.target, how.0)?;
+        let mut notes = Vec::new();
+        for (k, (column, field)) in asked.iter().zip(fields).enumerate() {
+            if column.texts.is_empty() || column.texts.contains(field) {
+                continue;
             }
-            Err(TermsError::Model(error)) => page += &html::notes(&[error.to_string()]),
-            Err(error) => return Err(error.into()),
+            // A row with this text alone tells whether it is new, or says that nothing is known.
+            let alone: Record = (0..asked.len()).map(|other| if other == k { field.as_str() } else { "" }).collect();
+            let before = answers.new_texts();
+            answers.predict(&alone, 1)?;
+            if answers.new_texts() > before {
+                notes.push(format!("{}: `{field}` is unknown to the model, and was taken as `(other)`", column.name));
+            }
+        }
+        let caption = format!("The prediction{}", with_intervals(&document.target, how));
+        let mut page = html::notes(&notes) + &html::table(&caption, &heads(document, how.1), &[values]);
+        if is_explained(&document.target) {
+            let parts = document.explainer(&columns)?.largest(&record, 1, (how.0, PARTS))?;
+            page += &html::explanation(&parts, &document.target, how.0)?;
         }
         Ok(json!({ "html": page }))
     }
@@ -232,12 +250,109 @@ impl Desk {
 
 /// What a page shows of a model.
 fn shown(name: &str, document: &Document, notes: &[String]) -> Result<Value, FileError> {
+    let mut report = table::sections(document, 3)?;
+    if report.contains("`--") {
+        report = format!("{report}<p class=\"small\">{OPTIONS}</p>\n");
+    }
     Ok(json!({
         "title": format!("The model of {} ({name})", document.target.column),
-        "html": html::notes(notes) + &table::sections(document, 3)?,
+        "html": html::short(&in_short(document)) + &html::notes(notes) + &report,
         "asked": document.asked(),
         "certified": document.ready(Intervals::Certified).is_ok(),
+        "explains": is_explained(&document.target),
     }))
+}
+
+/// What the scores say, in plain words.
+fn in_short(document: &Document) -> String {
+    let scores = document.own_scores().summary();
+    if scores.rows == 0 {
+        return String::new();
+    }
+    let mut words = vec![format!("Learned from {}, each predicted first.", text::many(document.scores.rows, "row"))];
+    let percent = |share: f64| format!("{:.0} %", 100.0 * share);
+    if let (Some(error), Some(plain)) = (scores.rmse_of_medians.or(scores.rmse), scores.plain_rmse) {
+        let [error, plain] = [error, plain].map(text::number);
+        words.push(format!("Typical error {error}; of a guess without the inputs {plain}."));
+    }
+    if let (Some(right), Some(plain)) = (scores.accuracy, scores.plain_log_loss) {
+        let [loss, plain, right] = [text::number(scores.log_loss), text::number(plain), percent(right)];
+        words.push(format!(
+            "Right class in {right} of the rows; log loss {loss}, of a guess without the inputs {plain}."
+        ));
+    }
+    let is_of_nine_in_ten = |level: f64| (level - 0.9).abs() < 1e-9;
+    let enough = scores.rows >= FEWEST_HELD;
+    if let Some((_, held)) = scores.coverage.iter().find(|(level, _)| enough && is_of_nine_in_ten(*level)) {
+        words.push(format!("The 90 % range held in {} of the rows.", percent(*held)));
+    }
+    let sets = scores.certified.iter().find(|share| share.size.is_some() && is_of_nine_in_ten(share.level));
+    if let Some(share) = sets {
+        words.push(format!("The guaranteed 90 % set of classes held in {} of the rows.", percent(share.certified)));
+    }
+    words.join(" ")
+}
+
+/// Of two classes the one whose probability is told.
+fn second(target: &Target) -> Option<&str> {
+    match &target.kind {
+        TargetKind::Classes(classes) if classes.len() == 2 => Some(&classes[1]),
+        _ => None,
+    }
+}
+
+/// Whether a prediction can be explained: of more than two classes it cannot.
+fn is_explained(target: &Target) -> bool {
+    !matches!(&target.kind, TargetKind::Classes(classes) if classes.len() > 2)
+}
+
+/// The names of the columns of a prediction, where a probability tells of which class it is.
+fn heads(document: &Document, intervals: Intervals) -> Vec<String> {
+    let mut names = document.field_names(intervals);
+    if let Some(class) = second(&document.target) {
+        names.iter_mut().filter(|name| *name == "probability").for_each(|name| *name = format!("p({class})"));
+    }
+    names
+}
+
+/// What the intervals beside predictions are.
+fn with_intervals(target: &Target, (level, intervals): (f64, Intervals)) -> String {
+    let percent = 100.0 * level;
+    match (&target.kind, intervals) {
+        (TargetKind::Classes(_), Intervals::Certified) => format!(", with guaranteed {percent:.0} % sets of classes"),
+        (_, Intervals::Certified) => format!(", with guaranteed {percent:.0} % intervals"),
+        (TargetKind::Classes(classes), Intervals::Own) if classes.len() > 2 => String::new(),
+        (_, Intervals::Own) => {
+            let of = second(target).map_or_else(String::new, |class| format!(" of p({class})"));
+            format!(", with {percent:.0} % intervals{of}")
+        }
+    }
+}
+
+/// An error as an answer.
+fn refusal(error: &FileError) -> Value {
+    match error {
+        // The one row of the form, which has no file.
+        FileError::Whole(TermsError::Field { column, text, expected, .. }) => {
+            json!({ "error": format!("{column}: `{text}` is not {expected}"), "column": column })
+        }
+        error => json!({ "error": on_page(&error.to_string()) }),
+    }
+}
+
+/// The words of the command `rvi` as those of the page, which has boxes and lists in place of some options.
+fn on_page(words: &str) -> String {
+    const WORDS: [(&str, &str); 3] = [
+        ("`--skip-bad` skips such rows", "tick “leave out rows that cannot be read”"),
+        ("for a number use `--family number`", "choose “Kind: a number”"),
+        ("for classes use `--family classes`", "choose “Kind: a class”"),
+    ];
+    let mut words =
+        WORDS.iter().fold(words.to_owned(), |words, (of_command, of_page)| words.replace(of_command, of_page));
+    if words.contains("`--") {
+        words = format!("{words}\n{OPTIONS}");
+    }
+    words
 }
 
 fn intervals(certified: bool) -> Intervals {
@@ -285,7 +400,9 @@ mod tests {
         let learn = json!({ "do": "learn", "target": "y", "family": "number", "shape": "smooth" });
         let (learned, told) = asked(&mut desk, &learn, "");
         assert!(learned["html"].as_str().unwrap().contains("<h3>Effects</h3>"), "{learned}");
-        assert!(told.len() >= 2 && told[1]["share"].as_f64().unwrap() > 0.5);
+        assert!(told[0]["rows"] == "250 rows" && told[0]["share"].as_f64().unwrap() > 0.5, "{told:?}");
+        let short = "<p class=\"short\">Learned from 300 rows, each predicted first. Typical error ";
+        assert!(learned["html"].as_str().unwrap().starts_with(short), "{learned}");
         assert_eq!(learned["title"], "The model of y (t.csv)");
         assert_eq!(learned["asked"][1]["texts"], json!(["<p>", "<q>"]));
 
@@ -297,6 +414,17 @@ mod tests {
         assert!(
             text.contains("(this row)") && text.contains("aria-label=\"explanation\"") && !text.contains("<p>\"),")
         );
+        assert!(text.contains("The prediction, with 90 % intervals") && !text.contains("unknown"));
+        let row = json!({ "do": "row", "fields": ["", "<z>"], "level": 0.5, "certified": false });
+        let (strange, _) = asked(&mut desk, &row, "");
+        let text = strange["html"].as_str().unwrap();
+        assert!(
+            text.contains("<li>b: `&lt;z&gt;` is unknown to the model") && text.contains("50 % intervals"),
+            "{text}"
+        );
+        let row = json!({ "do": "row", "fields": ["many", "NA"], "level": 0.5, "certified": false });
+        let (refused, _) = asked(&mut desk, &row, "");
+        assert_eq!(refused, json!({ "error": "a: `many` is not a number", "column": "a" }));
         let mut other = Desk::default();
         let model = saved["text"].as_str().unwrap();
         let (read, _) = asked(&mut other, &json!({ "do": "open", "name": "t.json", "skip_bad": false }), model);
@@ -306,17 +434,47 @@ mod tests {
         let (predicted, _) = asked(&mut other, &predict, "b,a\n<q>,3\n<z>,5\n");
         assert_eq!((&predicted["name"], &predicted["records"][0]), (&json!("u.predictions.csv"), &json!(["3", "<q>"])));
         assert!(predicted["text"].as_str().unwrap().starts_with("row,mean,sd,lower,upper\n1,"));
-        assert!(predicted["html"].as_str().unwrap().contains("1 texts unknown to the model"));
+        let text = predicted["html"].as_str().unwrap();
+        assert!(text.contains("1 texts unknown to the model") && text.contains("u.csv: 2 rows, with 90 % intervals"));
+        assert!(text.contains("<th scope=\"col\" class=\"number\">mean</th>"));
+        let predict = json!({ "do": "predict", "name": "u.csv", "level": 0.8, "certified": false, "skip_bad": true });
+        let (predicted, _) = asked(&mut other, &predict, "b,a\n<q>\n<p>,5\n");
+        assert!(predicted["html"].as_str().unwrap().contains("data-row=\"0\">explain row 2<"), "{predicted}");
     }
 
     #[test]
-    fn what_cannot_be_done_is_told_in_the_words_of_the_command() {
+    fn a_probability_names_its_class_and_more_classes_have_no_explanation() {
+        let mut desk = Desk::default();
+        let classes = |names: &[&str]| {
+            let row = |k: usize| format!("{},{}\n", (k * 7) % 19, names[k % names.len()]);
+            (0..90).map(row).fold("a,y\n".to_owned(), |text, row| text + &row)
+        };
+        let open = json!({ "do": "open", "name": "t.csv", "skip_bad": false });
+        let learn = json!({ "do": "learn", "target": "y", "family": "auto", "shape": "line" });
+        let predict = json!({ "do": "predict", "name": "t.csv", "level": 0.9, "certified": false, "skip_bad": false });
+        for (names, head, explains) in [(&["no", "yes"][..], "p(yes)", true), (&["u", "v", "w"][..], "p(v)", false)] {
+            asked(&mut desk, &open, &classes(names));
+            let (learned, _) = asked(&mut desk, &learn, "");
+            assert_eq!(learned["explains"], explains, "{learned}");
+            assert!(learned["html"].as_str().unwrap().contains("Right class in "));
+            let (predicted, _) = asked(&mut desk, &predict, "a\n3\n");
+            let text = predicted["html"].as_str().unwrap();
+            assert!(text.contains(&format!("class=\"number\">{head}</th>")), "{text}");
+            assert_eq!((text.contains("<button"), text.contains("90 % intervals of p(yes)")), (explains, explains));
+            let row = json!({ "do": "row", "fields": ["4"], "level": 0.9, "certified": false });
+            let (answered, _) = asked(&mut desk, &row, "");
+            assert_eq!(answered["html"].as_str().unwrap().contains("(this row)"), explains);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_told_in_the_words_of_the_page() {
         let mut desk = Desk::default();
         let open = |text: &str| (json!({ "do": "open", "name": "t.csv", "skip_bad": false }), text.to_owned());
         for ((request, file), words) in [
             (open(""), "t.csv: the file has no rows"),
             (open("a,a\n1,2\n"), "t.csv: two columns have the name `a`"),
-            (open("a,y\n1\n"), "t.csv, row 1: 1 fields instead of 2 (`--skip-bad` skips such rows)"),
+            (open("a,y\n1\n"), "t.csv, row 1: 1 fields instead of 2 (tick “leave out rows that cannot be read”)"),
             ((json!({ "do": "save" }), String::new()), "the page: there is no model yet"),
             (
                 (json!({ "do": "open", "name": "t.rvi", "skip_bad": false }), "{}".to_owned()),
@@ -330,6 +488,7 @@ mod tests {
         let learn = json!({ "do": "learn", "target": "z", "family": "auto", "shape": "auto" });
         let error = asked(&mut desk, &learn, "").0["error"].clone();
         assert_eq!(error, "t.csv: there is no column `z`; did you mean `a`?");
+        assert_eq!(on_page("`x`; `--text` keeps it"), format!("`x`; `--text` keeps it\n{OPTIONS}"));
         assert!(asked(&mut desk, &json!({ "do": "dance" }), "").0["error"].as_str().unwrap().contains("dance"));
     }
 

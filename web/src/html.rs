@@ -12,13 +12,15 @@ pub(crate) fn table(caption: &str, columns: &[String], rows: &[Vec<Value>]) -> S
     table_of_rows(caption, columns, rows, false)
 }
 
-/// The same, where `buttons` with one on each row by which the page asks for its explanation.
+/// The same, where `buttons` with one on each row by which the page asks for its explanation; the first value of a row is then its number.
 pub(crate) fn table_of_rows(caption: &str, columns: &[String], rows: &[Vec<Value>], buttons: bool) -> String {
     let mut html =
         format!("<div class=\"scroll\" tabindex=\"0\"><table><caption>{}</caption><thead><tr>", written(caption));
-    for name in columns {
+    for (k, name) in columns.iter().enumerate() {
+        let class =
+            if rows.iter().any(|row| row.get(k).is_some_and(Value::is_number)) { " class=\"number\"" } else { "" };
         // Writing to a text cannot fail.
-        let _written = write!(html, "<th scope=\"col\">{}</th>", written(name));
+        let _written = write!(html, "<th scope=\"col\"{class}>{}</th>", written(name));
     }
     html += if buttons { "<th scope=\"col\">why</th></tr></thead><tbody>" } else { "</tr></thead><tbody>" };
     for (k, row) in rows.iter().enumerate() {
@@ -34,12 +36,18 @@ pub(crate) fn table_of_rows(caption: &str, columns: &[String], rows: &[Vec<Value
             };
         }
         if buttons {
+            let number = row.first().and_then(Value::as_u64).unwrap_or_default();
             let _written =
-                write!(html, "<td><button type=\"button\" data-row=\"{k}\">explain row {}</button></td>", k + 1);
+                write!(html, "<td><button type=\"button\" data-row=\"{k}\">explain row {number}</button></td>");
         }
         html += "</tr>";
     }
     html + "</tbody></table></div>\n"
+}
+
+/// A line above a report, none for no words.
+pub(crate) fn short(words: &str) -> String {
+    if words.is_empty() { String::new() } else { format!("<p class=\"short\">{}</p>\n", written(words)) }
 }
 
 /// Notes for people, none for no note.
@@ -69,7 +77,7 @@ pub(crate) fn explanation(parts: &[Part], target: &Target, level: f64) -> Result
     Ok(format!(
         "<p>What each column adds, in units of {}.</p>\n{picture}{}",
         written(&of),
-        table("From the average row to this row", &columns, &rows)
+        table(&format!("From the average row to this row, with {:.0} % intervals", 100.0 * level), &columns, &rows)
     ))
 }
 
