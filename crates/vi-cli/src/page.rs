@@ -20,7 +20,7 @@ pub(crate) fn write(document: &Document, path: &Path) -> Result<(), CliError> {
 /// Writes the pictures of a model into a folder.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub(crate) fn write_pictures(document: &Document, folder: &Path) -> Result<(), CliError> {
     fs::create_dir_all(folder).map_err(|error| CliError::file(folder, error))?;
     for drawn in pictures(document)? {
