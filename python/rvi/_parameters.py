@@ -3,6 +3,12 @@
 _CONSTRAINTS = ("real", "positive", "unit", "ordered", "simplex")
 
 
+def by_name(draws, places):
+    """Draws by name: an array of one axis for one number, of two for several."""
+    own = {name: draws[:, place] for name, place in places.items()}
+    return {name: part[:, 0] if part.shape[1] == 1 else part for name, part in own.items()}
+
+
 def blocks(parameters):
     """Blocks `(name, constraint, size, lower, upper)`, and where the numbers of each name lie.
 

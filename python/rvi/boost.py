@@ -4,7 +4,7 @@ import numpy as np
 
 from . import _rvi
 from ._arviz import inference_data
-from ._parameters import blocks
+from ._parameters import blocks, by_name
 from .sklearn import _rows
 
 __all__ = ["Posterior", "fit"]
@@ -272,8 +272,7 @@ class Posterior:
         drawn = self.sample(n, random_state)
         if self._parameters is None:
             return {"x": drawn}
-        own = {name: drawn[:, place] for name, place in self._parameters[1].items()}
-        return {name: values[:, 0] if values.shape[1] == 1 else values for name, values in own.items()}
+        return by_name(drawn, self._parameters[1])
 
     def logpdf(self, x):
         """Log-density of the mixture, in nats, of shape (n,).

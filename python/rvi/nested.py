@@ -4,7 +4,7 @@ import numpy as np
 
 from . import _rvi
 from ._arviz import inference_data
-from ._parameters import blocks
+from ._parameters import blocks, by_name
 from .sklearn import _rows
 
 __all__ = ["LatentPosterior", "independent", "latent", "squared_exponential"]
@@ -251,9 +251,7 @@ class LatentPosterior:
 
     def draws(self):
         """Joint draws: to the name of each hyper-parameter, and to ``f``, an array whose first axis is the draws'."""
-        own = {name: self._draws[:, part] for name, part in self._named.items()}
-        own = {name: values[:, 0] if values.shape[1] == 1 else values for name, values in own.items()}
-        return {**own, "f": self._draws[:, self._draws.shape[1] - self.nodes["means"].shape[1] :]}
+        return {**by_name(self._draws, self._named), "f": self._draws[:, self._draws.shape[1] - self.nodes["means"].shape[1] :]}
 
     def to_arviz(self, *, chains=4):
         """The draws for ArviZ.

@@ -15,7 +15,7 @@ use vi_terms::table::{
 use crate::html;
 use crate::samples::SAMPLES;
 
-/// What takes the words of a request while it is being done: JSON, as an answer is.
+/// The receiver of the words of a request while it is being done: JSON, as an answer is.
 pub type Tell<'a> = &'a mut dyn FnMut(&str);
 
 /// Rows of a table that are shown before it is learned.
@@ -28,7 +28,7 @@ const PARTS: usize = 10;
 const EVERY: u64 = 250;
 /// The fewest rows of which it is told how often a range held.
 const FEWEST_HELD: u64 = 20;
-/// What is said below words that name options.
+/// The line below words that name options.
 const OPTIONS: &str = "Words with -- are options of the command rvi.";
 
 /// A table, a model, and no more.
@@ -38,7 +38,7 @@ pub struct Desk {
     model: Option<(String, Document)>,
 }
 
-/// What may be asked for; `file` in the words below is what comes with the request.
+/// A request; `file` in the words below is the file that comes with it.
 #[derive(Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
 enum Request {
@@ -177,7 +177,8 @@ impl Desk {
         let names: Vec<Value> = with_row(document.field_names(how.1)).map(Value::from).collect();
         let columns: Vec<String> = with_row(heads(document, how.1)).collect();
         let (mut csv, mut shown, mut records, mut count) = (text::csv_line(&names), Vec::new(), Vec::new(), 0);
-        let notes = document.predict_rows(&mut source, how, |record, fields| {
+        let answers = document.answers(source.columns()).map_err(|error| source.refused(error))?;
+        let notes = answers.predict_rows(&mut source, how, |record, fields| {
             csv += &text::csv_line(&fields);
             count += 1;
             if shown.len() < SHOWN {
@@ -248,7 +249,7 @@ impl Desk {
     }
 }
 
-/// What a page shows of a model.
+/// The report of a model on the page.
 fn shown(name: &str, document: &Document, notes: &[String]) -> Result<Value, FileError> {
     let mut report = table::sections(document, 3)?;
     if report.contains("`--") {
@@ -263,7 +264,7 @@ fn shown(name: &str, document: &Document, notes: &[String]) -> Result<Value, Fil
     }))
 }
 
-/// What the scores say, in plain words.
+/// The scores in plain words.
 fn in_short(document: &Document) -> String {
     let scores = document.own_scores().summary();
     if scores.rows == 0 {
@@ -315,7 +316,7 @@ fn heads(document: &Document, intervals: Intervals) -> Vec<String> {
     names
 }
 
-/// What the intervals beside predictions are.
+/// The kind of the intervals beside predictions.
 fn with_intervals(target: &Target, (level, intervals): (f64, Intervals)) -> String {
     let percent = 100.0 * level;
     match (&target.kind, intervals) {

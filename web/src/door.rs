@@ -13,7 +13,7 @@ thread_local! {
     static DESK: RefCell<Desk> = RefCell::default();
     /// The request and the file, which JavaScript writes.
     static REQUEST: RefCell<[Vec<u8>; 2]> = RefCell::default();
-    /// What JavaScript reads after a call.
+    /// The answer, which JavaScript reads after a call.
     static ANSWER: RefCell<String> = RefCell::default();
 }
 

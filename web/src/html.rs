@@ -59,7 +59,7 @@ pub(crate) fn notes(lines: &[String]) -> String {
     format!("<ul class=\"notes\">{}</ul>\n", items.concat())
 }
 
-/// What a prediction is made of: a picture and a table.
+/// The parts of a prediction: a picture and a table.
 pub(crate) fn explanation(parts: &[Part], target: &Target, level: f64) -> Result<String, TermsError> {
     let of = match &target.kind {
         TargetKind::Number => format!("{}, or its logarithm where the model is of that", target.column),

@@ -51,13 +51,17 @@ pub(crate) fn built_ahead() -> Option<Child> {
     let program = cargo();
     let mut command = Command::new("nice");
     command.args(["-n", "19"]).arg(program.get_program()).current_dir(root()).env("CARGO_TARGET_DIR", bindings());
-    command.args(["test", "--quiet", "--no-run", "--locked", "--all-features", "--manifest-path", MANIFEST]);
+    command.args(arguments("test")).args(["--quiet", "--no-run"]);
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()
 }
 
+/// The arguments of cargo for a task of the crate.
+fn arguments(task: &str) -> [&str; 5] {
+    [task, "--locked", "--all-features", "--manifest-path", MANIFEST]
+}
+
 fn library(task: &str) -> Result<(), Failure> {
-    let arguments = [task, "--locked", "--all-features", "--manifest-path", MANIFEST];
-    finish(cargo().env("CARGO_TARGET_DIR", bindings()).args(arguments))
+    finish(cargo().env("CARGO_TARGET_DIR", bindings()).args(arguments(task)))
 }
 
 /// Builds the wheel; for `test` one without optimisation, which is installed beside the engine's own package and tested there.

@@ -35,7 +35,7 @@ pub(crate) fn run(test: bool) -> Result<(), Failure> {
     if test { browse(&page) } else { Ok(()) }
 }
 
-/// What the test in a browser lacks, none if all is there.
+/// The first thing that the test in a browser lacks, none if all is there.
 pub(crate) fn missing() -> Option<&'static str> {
     if compiler().is_none() {
         return Some("a compiler for WebAssembly");

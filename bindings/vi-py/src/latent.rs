@@ -131,7 +131,7 @@ impl Callables {
     }
 }
 
-/// What stands for the result of a callable that raised.
+/// The result of a callable that raised.
 fn nothing() -> BoostError {
     Error::Overflow { quantity: "the result of a callable that raised", value: f64::NAN }.into()
 }

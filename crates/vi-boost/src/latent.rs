@@ -137,7 +137,7 @@ impl Field {
     }
 }
 
-/// How the latent values are integrated given the hyper-parameters.
+/// The method that integrates the latent values given the hyper-parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Inner {
@@ -149,11 +149,11 @@ pub enum Inner {
     Laplace,
 }
 
-/// How the hyper-parameters are explored.
+/// The method that explores the hyper-parameters.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Outer {
-    /// By nodes about the modes found from so many starts, in rounds: some hundreds of integrations.
+    /// By nodes about the modes that a few starts lead to, in rounds: some hundreds of integrations.
     Nodes {
         /// The number of starts.
         starts: usize,
@@ -178,7 +178,7 @@ pub struct LatentSettings {
     pub tolerance: f64,
     /// The largest number of sweeps.
     pub sweeps: usize,
-    /// How the hyper-parameters are explored.
+    /// The outer method.
     pub outer: Outer,
     /// The number of nodes, about.
     pub nodes: usize,

@@ -14,7 +14,7 @@ use crate::seeds::Seeds;
 
 /// The least number of nodes of a component.
 const LEAST_NODES: usize = 16;
-/// A component keeps its place if fewer effective nodes than so many for each dimension, and one more, tell of a better one.
+/// Effective nodes for each dimension, and one more, below which a component stays as it is.
 const LEAST_EFFECTIVE: usize = 2;
 /// The weight and the width of the component that spans all others.
 const SPANNING: (f64, f64) = (0.15, 4.0);

@@ -101,7 +101,7 @@ impl Sites {
     }
 }
 
-/// What prior and sites make: `Λ`'s factor, `Λ⁻¹Wᵀb`, and the log integral.
+/// The Gaussian of prior and sites: `Λ`'s factor, `Λ⁻¹Wᵀb`, and the log integral.
 pub(super) struct Joint {
     lambda: Cholesky,
     z: Mat<f64>,
@@ -166,7 +166,7 @@ pub(super) struct Solved {
     pub(super) converged: bool,
 }
 
-/// What one row proposes: its site, and the log of the factor that multiplies the present one.
+/// The proposal of one row: its site, and the log of the factor that multiplies the present one.
 struct Proposal {
     site: (f64, f64),
     log_scale: f64,

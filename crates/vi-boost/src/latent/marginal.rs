@@ -123,7 +123,7 @@ impl<'a, M: Latent> Marginal<'a, M> {
         Ok(())
     }
 
-    /// What was found, or nothing where the model fails: the density counts as zero there, and the first failure is kept.
+    /// The result, or nothing where the model fails: the density counts as zero there, and the first failure is kept.
     fn unless_refused<T>(&self, found: Result<Option<T>, BoostError>) -> Option<T> {
         found.unwrap_or_else(|error| {
             self.count(|work| work.refused += 1);

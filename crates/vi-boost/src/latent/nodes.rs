@@ -33,7 +33,7 @@ pub struct Node {
     pub variances: Vec<f64>,
 }
 
-/// How far a nested fit can be relied on.
+/// The reliability of a nested fit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct LatentDiagnosis {

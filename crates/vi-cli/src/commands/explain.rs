@@ -37,12 +37,12 @@ fn write_all(
     path: &Path,
     out: &mut (dyn Write + Send),
 ) -> Result<(), CliError> {
-    // What cannot be explained is told before anything is written.
-    document.explainer(source.columns()).map_err(|error| source.refused(error))?;
+    // A model without explanations is an error before anything is written.
+    let explainer = document.explainer(source.columns()).map_err(|error| source.refused(error))?;
     let failed = |error| CliError::file(path, error);
     let format = args.to.unwrap_or_else(|| format_of(args.output.as_deref()));
     let mut table = Table::new(format, COLUMNS.map(str::to_owned).to_vec(), out).map_err(failed)?;
-    document.explain_rows(source, (args.level, args.top), |row, parts| {
+    explainer.explain_rows(source, (args.level, args.top), |row, parts| {
         parts.into_iter().try_for_each(|part| {
             let numbers = [part.mean, part.sd, part.lower, part.upper].map(Value::from);
             let fields = [Value::from(row), Value::from(part.name)].into_iter().chain(numbers).collect();

@@ -44,11 +44,11 @@ fn write_all(
     let format = args.to.unwrap_or_else(|| format_of(args.output.as_deref()));
     let intervals = args.intervals();
     let columns = std::iter::once("row".to_owned()).chain(document.field_names(intervals)).collect();
-    // Columns of the model that the file has not are told before anything is written.
-    document.answers(source.columns()).map_err(|error| source.refused(error))?;
+    // Columns of the model that the file has not are an error before anything is written.
+    let answers = document.answers(source.columns()).map_err(|error| source.refused(error))?;
     let mut table = Table::new(format, columns, out).map_err(failed)?;
     let each = |_: &Record, fields| table.row(fields).map_err(failed);
-    let notes = document.predict_rows(source, (args.level, intervals), each)?;
+    let notes = answers.predict_rows(source, (args.level, intervals), each)?;
     table.finish().map_err(failed)?;
     Ok(notes)
 }

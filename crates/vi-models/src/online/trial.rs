@@ -60,6 +60,8 @@ pub struct Trial {
 #[derive(Debug, Clone)]
 struct Candidate {
     model: Model,
+    /// Whether it is out where most labels are one number.
+    is_heavy: bool,
     /// Numbers of rows, rising from 0, each with the log evidence after these rows.
     evidence: Vec<(u64, f64)>,
     /// How many nats it was behind the best when it was given up, if it was; infinite where it could not learn a row.
@@ -68,7 +70,7 @@ struct Candidate {
 
 impl Candidate {
     fn new(model: Model) -> Self {
-        Self { evidence: vec![(0, model.evidence())], model, out: None }
+        Self { evidence: vec![(0, model.evidence())], model, is_heavy: false, out: None }
     }
 
     /// The log probability of the labels after the first quarter of the rows.
@@ -86,7 +88,11 @@ impl Trial {
     /// A trial of models with nothing learned.
     #[must_use]
     pub fn new(plain: Model, others: Vec<Model>) -> Self {
-        let others = others.into_iter().map(Candidate::new).collect();
+        let other = |model| {
+            let is_heavy = matches!(model, Model::Robust(_) | Model::Varying(_));
+            Candidate { is_heavy, ..Candidate::new(model) }
+        };
+        let others = others.into_iter().map(other).collect();
         Self { plain: Candidate::new(plain), others, rows: 0, labels: HashMap::new() }
     }
 
@@ -107,11 +113,7 @@ impl Trial {
 
     /// What a candidate has gained, if its density has a bound for these labels.
     fn gained(&self, candidate: &Candidate) -> Option<f64> {
-        candidate.gained().filter(|_| self.is_plain(candidate) || !has_heavy_tails(candidate) || !self.has_point_mass())
-    }
-
-    fn is_plain(&self, candidate: &Candidate) -> bool {
-        std::ptr::eq(candidate, &raw const self.plain)
+        candidate.gained().filter(|_| !candidate.is_heavy || !self.has_point_mass())
     }
 
     /// Those that are not given up.
@@ -171,7 +173,7 @@ impl Trial {
             self.see(observed);
         }
         if self.has_point_mass() {
-            let heavy = self.others.iter_mut().filter(|own| has_heavy_tails(own) && own.out.is_none());
+            let heavy = self.others.iter_mut().filter(|own| own.is_heavy && own.out.is_none());
             heavy.for_each(|own| own.out = Some(f64::INFINITY));
         }
         let mut done = 0;
@@ -239,10 +241,6 @@ impl Trial {
         let of = |own: &Candidate| own.out.or(self.gained(own).map(|gained| best - gained)).unwrap_or(f64::INFINITY);
         self.candidates().map(|own| (own.model.kind(), of(own))).collect()
     }
-}
-
-fn has_heavy_tails(candidate: &Candidate) -> bool {
-    matches!(candidate.model, Model::Robust(_) | Model::Varying(_))
 }
 
 #[cfg(test)]

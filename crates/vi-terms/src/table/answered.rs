@@ -8,13 +8,13 @@ use vi_models::{Marginal, ModelError};
 use crate::TermsError;
 use crate::table::document::Document;
 use crate::table::explain::Explainer;
-use crate::table::predict::Intervals;
+use crate::table::predict::{Answers, Intervals};
 use crate::table::schema::Kind;
 use crate::table::source::{Record, Source};
 use crate::table::text::number;
 
-/// What was notable among predictions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Notable things among predictions, by their number.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Notes {
     /// Entries without an input of the model.
     pub unknown: u64,
@@ -71,7 +71,7 @@ impl Part {
 pub struct Asked {
     /// The name.
     pub name: String,
-    /// What is taken in place of an empty field, where it can be said: the mean of a number, the most common text.
+    /// The value that stands for an empty field, where there is one: the mean of a number, the most common text.
     pub usual: String,
     /// The texts that the first rows had.
     pub texts: Vec<String>,
@@ -79,59 +79,39 @@ pub struct Asked {
     pub is_number: bool,
 }
 
-impl Document {
-    /// Predicts the rows of `source`; `each` gets every record and the values of the columns `row` and [`field_names`](Self::field_names).
+impl Answers<'_> {
+    /// Predicts the rows of `source`; `each` gets every record and the values of the columns `row` and [`field_names`](Document::field_names).
     ///
     /// # Errors
     /// A row that cannot be read or predicted, unless such are skipped; the errors of `each`.
     pub fn predict_rows<S: Source>(
-        &self,
+        mut self,
         source: &mut S,
         (level, intervals): (f64, Intervals),
         mut each: impl FnMut(&Record, Vec<Value>) -> Result<(), S::Error>,
     ) -> Result<Notes, S::Error> {
-        let mut answers = self.answers(source.columns()).map_err(|error| source.refused(error))?;
         let mut record = Record::default();
         let mut skewed = 0;
         while source.next(&mut record)? {
             let row = source.row();
-            let predicted = match answers.predict(&record, row) {
+            let predicted = match self.predict(&record, row) {
                 Ok(predicted) => predicted,
                 Err(error) => {
                     source.forgive(error)?;
                     continue;
                 }
             };
-            let fields = self.fields(&predicted, (level, intervals), row).map_err(|error| source.refused(error))?;
+            let fields =
+                self.document.fields(&predicted, (level, intervals), row).map_err(|error| source.refused(error))?;
             let is_own = intervals == Intervals::Own;
             skewed += u64::from(matches!(predicted, Prediction::Two(_)) && is_own && is_outside(&fields));
             each(&record, [Value::from(row)].into_iter().chain(fields).collect())?;
         }
-        Ok(Notes { unknown: answers.unknown(), new: answers.new_texts(), skewed })
+        Ok(Notes { unknown: self.unknown(), new: self.new_texts(), skewed })
     }
+}
 
-    /// Explains the rows of `source`; `each` gets the number of every row and its [parts](Explainer::largest).
-    ///
-    /// # Errors
-    /// A row that cannot be read or explained, unless such are skipped; the errors of `each`.
-    pub fn explain_rows<S: Source>(
-        &self,
-        source: &mut S,
-        (level, top): (f64, usize),
-        mut each: impl FnMut(u64, Vec<Part>) -> Result<(), S::Error>,
-    ) -> Result<(), S::Error> {
-        let mut explainer = self.explainer(source.columns()).map_err(|error| source.refused(error))?;
-        let mut record = Record::default();
-        while source.next(&mut record)? {
-            let row = source.row();
-            match explainer.largest(&record, row, (level, top)) {
-                Ok(parts) => each(row, parts)?,
-                Err(error) => source.forgive(error)?,
-            }
-        }
-        Ok(())
-    }
-
+impl Document {
     /// The columns that a row to be predicted has, none for a sparse file, whose inputs are entries.
     #[must_use]
     pub fn asked(&self) -> Vec<Asked> {
@@ -164,6 +144,27 @@ impl Document {
 }
 
 impl Explainer<'_> {
+    /// Explains the rows of `source`; `each` gets the number of every row and its [parts](Self::largest).
+    ///
+    /// # Errors
+    /// A row that cannot be read or explained, unless such are skipped; the errors of `each`.
+    pub fn explain_rows<S: Source>(
+        mut self,
+        source: &mut S,
+        (level, top): (f64, usize),
+        mut each: impl FnMut(u64, Vec<Part>) -> Result<(), S::Error>,
+    ) -> Result<(), S::Error> {
+        let mut record = Record::default();
+        while source.next(&mut record)? {
+            let row = source.row();
+            match self.largest(&record, row, (level, top)) {
+                Ok(parts) => each(row, parts)?,
+                Err(error) => source.forgive(error)?,
+            }
+        }
+        Ok(())
+    }
+
     /// The average row, the `top` largest parts of a row, all others together, and the row itself, each with its interval of probability `level`.
     ///
     /// # Errors
@@ -212,7 +213,7 @@ mod tests {
         let fields = |mean: f64| [json!(1), json!("yes"), json!(mean), json!(0.991), json!(0.999)];
         assert_eq!([0.99, 0.995, 0.9995].map(|mean| is_outside(&fields(mean))), [true, false, true]);
         assert!(!is_outside(&[Value::from(1)]));
-        assert_eq!(Notes { unknown: 0, new: 0, skewed: 0 }.lines(), Vec::<String>::new());
+        assert_eq!(Notes::default().lines(), Vec::<String>::new());
     }
 
     #[test]
@@ -240,7 +241,8 @@ mod tests {
             found.push((record.field(0).to_owned(), fields));
             Ok(())
         };
-        let notes = model.predict_rows(&mut table().unwrap(), (0.9, Intervals::Own), each).unwrap();
+        let notes =
+            model.answers(&columns).unwrap().predict_rows(&mut table().unwrap(), (0.9, Intervals::Own), each).unwrap();
         assert_eq!((found.len(), found[6].0.as_str(), notes.lines().len()), (79, "7.5", 0));
         assert_eq!(found[6].1.len(), 1 + model.field_names(Intervals::Own).len());
 
@@ -249,7 +251,7 @@ mod tests {
             parts.push((row, own));
             Ok(())
         };
-        model.explain_rows(&mut table().unwrap(), (0.9, 1), each).unwrap();
+        model.explainer(&columns).unwrap().explain_rows(&mut table().unwrap(), (0.9, 1), each).unwrap();
         let (row, own) = &parts[6];
         let sum: f64 = own[..own.len() - 1].iter().map(|part| part.mean).sum();
         assert_eq!((*row, own[0].name.as_str(), own[1].name.as_str()), (7, "(average row)", "size"));

@@ -61,7 +61,7 @@ pub enum FileError {
     Record {
         /// The line.
         place: Place,
-        /// What is wrong with it.
+        /// The fault of it.
         what: String,
     },
     /// Two columns of one name.
@@ -284,8 +284,7 @@ impl<'a> FileRows<'a> {
     }
 
     /// The error of a pass that has learned no row.
-    #[must_use]
-    pub fn nothing(&self) -> FileError {
+    fn nothing(&self) -> FileError {
         let why = self
             .first_skipped
             .as_ref()

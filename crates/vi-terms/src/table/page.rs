@@ -34,7 +34,7 @@ pub fn page(document: &Document) -> Result<String, TermsError> {
     ))
 }
 
-/// What stands on the page of a model below its title: the summary, for each picture a heading of this level with a wide and a narrow drawing (classes `wide`
+/// The body of a model's page below its title: the summary, for each picture a heading of this level with a wide and a narrow drawing (classes `wide`
 /// and `narrow`), and the coefficients.
 ///
 /// # Errors

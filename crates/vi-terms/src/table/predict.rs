@@ -23,7 +23,7 @@ pub enum Intervals {
 
 /// A model that answers for rows with the same columns.
 pub struct Answers<'a> {
-    document: &'a Document,
+    pub(super) document: &'a Document,
     points: Points<'a>,
     reader: Reader<'a>,
     /// The place of the target, if it is there.
