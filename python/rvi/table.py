@@ -58,7 +58,7 @@ def fit(
     classes : sequence of str
         All classes of the target, if the first rows lack some.
     levels : int
-        The limit on the levels of a text column; rarer ones share an input.
+        The limit on the levels of a text column; rarer ones share an input, or have the mean label of the rows before.
     sniff : int
         The number of first rows that decide the kinds of the columns.
     forget : str or float

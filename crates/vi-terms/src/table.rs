@@ -32,6 +32,7 @@ mod file;
 mod fit;
 mod known;
 mod learn;
+mod means;
 mod options;
 mod page;
 mod pictures;

@@ -30,6 +30,11 @@ impl Record {
         self.fields.get(place).unwrap_or_default()
     }
 
+    /// Appends a field, that of a column after all others.
+    pub fn push(&mut self, field: &str) {
+        self.fields.push_field(field);
+    }
+
     /// The fields in the order of the columns.
     pub fn fields(&self) -> impl Iterator<Item = &str> {
         self.fields.iter()

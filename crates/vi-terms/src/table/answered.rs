@@ -9,7 +9,7 @@ use crate::TermsError;
 use crate::table::document::Document;
 use crate::table::explain::Explainer;
 use crate::table::predict::{Answers, Intervals};
-use crate::table::schema::Kind;
+use crate::table::schema::{Column, Kind};
 use crate::table::source::{Record, Source};
 use crate::table::text::number;
 
@@ -115,10 +115,13 @@ impl Document {
     /// The columns that a row to be predicted has, none for a sparse file, whose inputs are entries.
     #[must_use]
     pub fn asked(&self) -> Vec<Asked> {
-        let mut all: Vec<Asked> = Vec::new();
-        for column in &self.schema.columns {
-            let mut asked =
-                Asked { name: column.name.clone(), usual: String::new(), texts: Vec::new(), is_number: false };
+        let of_text =
+            |name: &str| Asked { name: name.to_owned(), usual: String::new(), texts: Vec::new(), is_number: false };
+        let means: Vec<(&str, Vec<String>)> = self.means.names().collect();
+        let mut all: Vec<Asked> = means.iter().map(|(column, _)| of_text(column)).collect();
+        let is_mean = |column: &&Column| means.iter().any(|(_, names)| names.contains(&column.name));
+        for column in self.schema.columns.iter().filter(|column| !is_mean(column)) {
+            let mut asked = of_text(&column.name);
             match &column.kind {
                 Kind::Entries { .. } => return Vec::new(),
                 Kind::Number { mean, .. } => {
@@ -134,7 +137,7 @@ impl Document {
             }
             // A number whose values name groups is there twice.
             match all.iter_mut().find(|other| other.name == asked.name) {
-                Some(other) if asked.is_number => *other = asked,
+                Some(other) if asked.is_number || other.texts.is_empty() => *other = asked,
                 Some(_) => {}
                 None => all.push(asked),
             }

@@ -13,6 +13,7 @@ use crate::table::correlate::{Seen, correlate};
 use crate::table::document::Document;
 use crate::table::known::Known;
 use crate::table::learn::scales;
+use crate::table::means::Means;
 use crate::table::options::{NOTHING, Options};
 use crate::table::plan::{Plan, Scales, is_sparse};
 use crate::table::relevance;
@@ -121,10 +122,19 @@ fn document_of(
     } else {
         Beside::Asked(&asked)
     };
-    if columns.entries().is_none() && !matches!(beside, Beside::Shape(Shape::Line)) {
-        if asked.is_empty() && options.levels == Options::default().levels {
-            schema.group(&target, (usize::from(options.levels), &named.number), records, columns);
-        }
+    let shaped = columns.entries().is_none() && !matches!(beside, Beside::Shape(Shape::Line));
+    if shaped && asked.is_empty() && options.levels == Options::default().levels {
+        schema.group(&target, (usize::from(options.levels), &named.number), records, columns);
+    }
+    // Whoever names the inputs means them as they are, and the inputs of parts must be alike.
+    let means = if shaped && options.formula.is_none() && !options.mergeable {
+        Means::in_place_of_levels(&mut schema, &target, records, columns)?
+    } else {
+        Means::default()
+    };
+    let (with_means, beside_means) = (means.with(records, columns, &target)?, means.beside(columns));
+    let (records, columns) = if means.is_empty() { (records, columns) } else { (&with_means[..], &beside_means) };
+    if shaped {
         schema.shape(&beside, &budget(&target.kind), records, columns)?;
     }
     let rare = columns.entries().is_some_and(|entries| entries.named || are_of_unit_size(records));
@@ -178,7 +188,7 @@ fn document_of(
     correlated(&mut schema, model.kind(), Some(seen))?;
     let noise = plan.noise();
     let mut document = Document::new(target, schema, model, noise);
-    (document.relevance, document.chosen) = (relevance, chosen);
+    (document.relevance, document.chosen, document.means) = (relevance, chosen, means);
     Ok(document)
 }
 

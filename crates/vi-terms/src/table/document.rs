@@ -9,6 +9,7 @@ use vi_models::online::{Model, Order};
 
 use crate::TermsError;
 use crate::table::choose::Chosen;
+use crate::table::means::Means;
 use crate::table::options::Input;
 use crate::table::plan::is_of;
 use crate::table::refine::Refined;
@@ -52,6 +53,9 @@ pub struct Document {
     pub scores: Scores,
     /// Shape and rate of what was believed of the precision of a number's noise at first.
     pub noise: (f64, f64),
+    /// The mean labels of the levels of columns that have many.
+    #[serde(default, skip_serializing_if = "Means::is_empty")]
+    pub(crate) means: Means,
     /// What gave each input its prior scale, if that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) relevance: Option<Relevance>,
@@ -112,6 +116,7 @@ impl Document {
             changed: BTreeMap::new(),
             scores,
             noise,
+            means: Means::default(),
             relevance: None,
             chosen: None,
             imported: None,
@@ -185,7 +190,8 @@ impl Document {
         document.schema.check()?;
         let width = document.schema.width();
         let relevant = document.relevance.as_ref().is_none_or(|relevance| relevance.is_of(width));
-        if !relevant || !is_of(&document.model, &document.target.kind, width) {
+        let meant = document.means.is_of(&document.target, &document.schema);
+        if !relevant || !meant || !is_of(&document.model, &document.target.kind, width) {
             return Err(damaged(&"its parts contradict each other"));
         }
         Ok(document)

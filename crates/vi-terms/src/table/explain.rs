@@ -53,7 +53,7 @@ impl Explainer<'_> {
     /// # Errors
     /// [`TermsError::Field`] for a field of the wrong type, [`TermsError::Row`] for a row that the model refuses.
     pub fn explain(&mut self, record: &Record, row: u64) -> Result<Explanation, TermsError> {
-        let inputs = self.reader.row(record, row)?;
+        let inputs = self.reader.row_with(&self.document.means, record, row)?;
         self.from_mean.clear();
         self.from_mean.extend(self.means.iter().map(|mean| -mean));
         inputs.for_each(|j, x| self.from_mean[j] += x);
@@ -102,7 +102,7 @@ impl Document {
     /// # Errors
     /// [`TermsError::Column`] for a column of the model that is not there; [`TermsError::Model`] with `Unsupported` for more than two classes.
     pub fn explainer(&self, columns: &Columns) -> Result<Explainer<'_>, TermsError> {
-        let reader = Reader::new(&self.schema, &self.model, columns)?;
+        let reader = Reader::of(&self.schema, self, columns)?;
         let means = self.schema.means()?;
         let told = self.schema.shape.as_ref().map(|terms| terms.told(Origin::Mean));
         let base = one_predictor(self, Row::Dense(&means))?;

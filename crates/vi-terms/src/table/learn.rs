@@ -6,6 +6,7 @@ use vi_models::online::{Model, Observation, Prediction};
 
 use crate::TermsError;
 use crate::table::document::{Document, Pass};
+use crate::table::means::Means;
 use crate::table::plan::{Scales, is_sparse};
 use crate::table::schema::{Encoded, Schema, is_missing};
 use crate::table::source::{Columns, NOWHERE, Record, Source};
@@ -17,14 +18,47 @@ pub(crate) struct Reader<'a> {
     places: Vec<usize>,
     encoded: Encoded,
     sparse: bool,
+    /// The places of the columns whose levels have means.
+    of_means: Vec<usize>,
+    /// The record with these.
+    with_means: Record,
 }
 
 impl<'a> Reader<'a> {
     /// # Errors
     /// A column of the model that is not there.
     pub(crate) fn new(schema: &'a Schema, model: &Model, columns: &Columns) -> Result<Self, TermsError> {
-        let places = schema.places(columns)?;
-        Ok(Self { schema, places, encoded: Encoded::default(), sparse: is_sparse(model) })
+        let (places, sparse) = (schema.places(columns)?, is_sparse(model));
+        let (encoded, of_means, with_means) = (Encoded::default(), Vec::new(), Record::default());
+        Ok(Self { schema, places, encoded, sparse, of_means, with_means })
+    }
+
+    /// What reads rows for the model of `document`, whose schema is `schema`.
+    ///
+    /// # Errors
+    /// A column of the model that is not there.
+    pub(crate) fn of(schema: &'a Schema, document: &Document, columns: &Columns) -> Result<Self, TermsError> {
+        let of_means = document.means.places(columns)?;
+        Ok(Self { of_means, ..Self::new(schema, &document.model, &document.means.beside(columns))? })
+    }
+
+    /// The row of a record with the means as they are.
+    ///
+    /// # Errors
+    /// A field of the wrong type.
+    pub(crate) fn row_with(&mut self, means: &Means, record: &Record, row: u64) -> Result<Row<'_>, TermsError> {
+        if means.is_empty() {
+            return self.row(record, row);
+        }
+        self.with_means.clone_from(record);
+        means.append(&mut self.with_means, &self.of_means);
+        self.encoded.write(self.schema, &self.places, &self.with_means, row)?;
+        Ok(self.encoded.row(self.schema, self.sparse))
+    }
+
+    /// The label of a record, for its levels.
+    pub(crate) fn told(&self, means: &mut Means, record: &Record, label: f64) {
+        means.learn(record, &self.of_means, label);
     }
 
     /// # Errors
@@ -56,12 +90,11 @@ impl<'a> Reader<'a> {
 /// A column that is not there.
 pub(crate) fn reading<'a, S: Source>(
     schema: &'a Schema,
-    model: &Model,
-    target: &Target,
+    document: &Document,
     source: &S,
 ) -> Result<(Reader<'a>, usize), S::Error> {
-    let columns = source.columns();
-    let begun = Reader::new(schema, model, columns).and_then(|reader| Ok((reader, columns.position(&target.column)?)));
+    let begun = Reader::of(schema, document, source.columns())
+        .and_then(|reader| Ok((reader, source.columns().position(&document.target.column)?)));
     begun.map_err(|error| source.refused(error))
 }
 
@@ -147,7 +180,7 @@ pub fn learn<S: Source>(
     mut each: impl FnMut(&Document, &S) -> Result<(), S::Error>,
 ) -> Result<(), S::Error> {
     let schema = document.schema.clone();
-    let (mut reader, label) = reading(&schema, &document.model, &document.target, source)?;
+    let (mut reader, label) = reading(&schema, document, source)?;
     let places = source.columns().positions(schema.constant.iter().map(|(name, _)| name));
     let constant: Vec<(usize, &(String, String))> =
         places.into_iter().zip(&schema.constant).filter_map(|(place, known)| Some((place?, known))).collect();
@@ -182,25 +215,22 @@ pub fn learn<S: Source>(
     }
 }
 
-/// Reads the last table of a model again from its start, which has learned it all, and hands each row with its label and weight to `take`.
+/// Reads the last table of a model again from its start, which has learned it all, and hands each record with its row and its label to `take`.
 ///
 /// # Errors
 /// A table that is no longer what it was; those of `take`.
 pub(crate) fn again<S: Source>(
     document: &Document,
     source: &mut S,
-    mut take: impl FnMut(Row<'_>, f64, f64) -> Result<(), ModelError>,
+    mut take: impl FnMut(&mut Reader<'_>, &Record, (u64, f64)) -> Result<(), TermsError>,
 ) -> Result<(), S::Error> {
-    let (mut reader, label) = reading(&document.schema, &document.model, &document.target, source)?;
+    let (mut reader, label) = reading(&document.schema, document, source)?;
     let (mut record, mut rows, mut fingerprint) = (Record::default(), 0, Pass::START);
     while source.next(&mut record)? {
         rows = source.row();
         fingerprint = record.fingerprint(fingerprint);
-        let taken = (|| {
-            let Some(label) = document.target.read(record.field(label), rows)? else { return Ok(()) };
-            let row = reader.row(&record, rows)?;
-            take(row, label, record.weight).map_err(|source| TermsError::Row { row: rows, source })
-        })();
+        let label = document.target.read(record.field(label), rows);
+        let taken = label.and_then(|label| label.map_or(Ok(()), |label| take(&mut reader, &record, (rows, label))));
         if let Err(error) = taken {
             source.forgive(error)?;
         }
@@ -223,8 +253,9 @@ fn learn_one(
         return Ok(());
     };
     let refused = |source| TermsError::Row { row, source };
-    let inputs = reader.row(record, row)?;
+    let inputs = reader.row_with(&document.means, record, row)?;
     let (predicted, log_density) = taken(&mut document.model, inputs, (label, record.weight)).map_err(refused)?;
+    reader.told(&mut document.means, record, label);
     for column in reader.encoded.new_texts() {
         *document.changed.entry(reader.schema.columns[column].name.clone()).or_default() += 1;
     }

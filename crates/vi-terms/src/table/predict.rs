@@ -36,7 +36,7 @@ impl Answers<'_> {
     /// # Errors
     /// [`TermsError::Field`] for a field of the wrong type, [`TermsError::Row`] for a row that the model refuses.
     pub fn predict(&mut self, record: &Record, row: u64) -> Result<Prediction, TermsError> {
-        let inputs = self.reader.row(record, row)?;
+        let inputs = self.reader.row_with(&self.document.means, record, row)?;
         self.document.model.predict(inputs, Observation::new(0.0)).map_err(|source| TermsError::Row { row, source })
     }
 
@@ -45,7 +45,7 @@ impl Answers<'_> {
     /// # Errors
     /// As [`predict`](Self::predict).
     pub fn point(&mut self, record: &Record, row: u64) -> Result<f64, TermsError> {
-        let (inputs, at) = (self.reader.row(record, row)?, Observation::new(0.0));
+        let (inputs, at) = (self.reader.row_with(&self.document.means, record, row)?, Observation::new(0.0));
         let found = match &self.document.target.kind {
             TargetKind::Classes(_) => self.points.class(inputs, at).map(|class| class.map(|class| class as f64)),
             TargetKind::Number | TargetKind::Count => self.document.model.predict(inputs, at).map(|seen| seen.mean()),
@@ -90,7 +90,7 @@ impl Document {
     /// # Errors
     /// [`TermsError::Column`] for a column of the model that is not there.
     pub fn answers(&self, columns: &Columns) -> Result<Answers<'_>, TermsError> {
-        let reader = Reader::new(&self.schema, &self.model, columns)?;
+        let reader = Reader::of(&self.schema, self, columns)?;
         Ok(Answers {
             document: self,
             points: self.model.points(),
@@ -179,14 +179,14 @@ impl Document {
     /// # Errors
     /// A row that cannot be read or predicted, unless such are skipped; [`TermsError::Empty`] without a row that has a target.
     pub fn evaluate<S: Source>(&self, source: &mut S) -> Result<(Scores, u64), S::Error> {
-        let (mut reader, target) = reading(&self.schema, &self.model, &self.target, source)?;
+        let (mut reader, target) = reading(&self.schema, self, source)?;
         let (mut scores, mut record) = (Scores::of_test(self.own_scores().certificate()), Record::default());
         while source.next(&mut record)? {
             let row = source.row();
             let scored = (|| {
                 let Some(label) = self.target.read(record.field(target), row)? else { return Ok(()) };
                 let refused = |source| TermsError::Row { row, source };
-                let inputs = reader.row(&record, row)?;
+                let inputs = reader.row_with(&self.means, &record, row)?;
                 let (predicted, log_density) = foretold(&self.model, inputs, label).map_err(refused)?;
                 let log_density = match log_density {
                     Some(log_density) => log_density,

@@ -64,7 +64,15 @@ pub fn refine<S: Source>(
     let settings = BatchSettings { tolerance: TOLERANCE, max_passes: usize::from(passes) + 1 };
     let before = document.clone();
     let info = document.model.refine_over(&settings, |take| {
-        again(&before, &mut open()?, |row, label, weight| take(row, Observation::new(label).weight(weight)))
+        // The inputs that the rows had when they were learned.
+        let mut means = before.means.emptied();
+        again(&before, &mut open()?, |reader, record, (row, label)| {
+            let inputs = reader.row_with(&means, record, row)?;
+            let taken = take(inputs, Observation::new(label).weight(record.weight));
+            taken.map_err(|source| TermsError::Row { row, source })?;
+            reader.told(&mut means, record, label);
+            Ok(())
+        })
     })?;
     document.refined = info.map(|info| Refined {
         rows: document.scores.rows,

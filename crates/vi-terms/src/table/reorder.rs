@@ -6,18 +6,20 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
-use vi_core::Row;
-use vi_models::ModelError;
-use vi_models::online::{Model, Order};
+use vi_models::online::Order;
 
+use crate::TermsError;
 use crate::table::document::Document;
-use crate::table::learn::{again, classes, taken};
+use crate::table::learn::{again, classes, reading, taken};
 use crate::table::plan::is_sparse;
 use crate::table::scores::Scores;
-use crate::table::source::Source;
+use crate::table::source::{Record, Source};
 
 /// Bytes of rows that are held at once; for more the file is read several times, each time for a part of the random order.
 const BYTES: f64 = 512e6;
+/// Bytes that a row takes beside its text, and each of its fields.
+const OF_ROW: f64 = 150.0;
+const OF_FIELD: f64 = 8.0;
 /// Bytes in memory for one in a file of entries, which may be compressed.
 const UNPACKED: f64 = 8.0;
 /// Where the random order comes from.
@@ -36,27 +38,9 @@ pub(crate) struct Reordered {
 /// A row that waits for its turn.
 struct Waiting {
     turn: u64,
-    positions: Option<Vec<usize>>,
-    values: Vec<f64>,
+    record: Record,
+    row: u64,
     label: f64,
-    weight: f64,
-}
-
-impl Waiting {
-    fn new(turn: u64, row: Row<'_>, label: f64, weight: f64) -> Self {
-        let (positions, values) = match row {
-            Row::Dense(values) => (None, values.to_vec()),
-            Row::Sparse { positions, values } => (Some(positions.to_vec()), values.to_vec()),
-        };
-        Self { turn, positions, values, label, weight }
-    }
-
-    fn learn(&self, model: &mut Model, scores: &mut Scores, classes: usize) -> Result<(), ModelError> {
-        let values = &self.values;
-        let row = self.positions.as_ref().map_or(Row::Dense(values), |positions| Row::Sparse { positions, values });
-        let (predicted, log_density) = taken(model, row, (self.label, self.weight))?;
-        scores.add((predicted.as_ref(), log_density), self.label, classes)
-    }
 }
 
 /// Learns the rows of the last table, the only one that the model has learned, again and in a random order, if its labels come in runs. `bytes` is the size of
@@ -75,30 +59,40 @@ pub fn reorder<S: Source>(
     let bytes = if is_sparse(&document.model) {
         UNPACKED * bytes
     } else {
-        8.0 * document.scores.rows as f64 * document.schema.width() as f64
+        bytes + (OF_ROW + OF_FIELD * document.schema.columns.len() as f64) * document.scores.rows as f64
     };
     let parts = (bytes / BYTES).ceil().max(1.0);
-    let mut model = document.model.emptied()?;
+    let (mut model, mut means) = (document.model.emptied()?, document.means.emptied());
     let (mut scores, kinds) = (Scores::default(), classes(&document.target));
     let mut part = 0.0;
     while part < parts {
         let (mut turns, mut waiting) = (ChaCha8Rng::seed_from_u64(SEED), Vec::new());
-        again(document, &mut open()?, |row, label, weight| {
+        let mut source = open()?;
+        again(document, &mut source, |_, record, (row, label)| {
             let turn = turns.next_u64();
             if (turn as f64 / 2.0_f64.powi(64) * parts).floor().min(parts - 1.0) == part {
-                waiting.push(Waiting::new(turn, row, label, weight));
+                waiting.push(Waiting { turn, record: record.clone(), row, label });
             }
             Ok(())
         })?;
-        waiting.sort_by_key(|row| row.turn);
+        waiting.sort_by_key(|own| own.turn);
+        let (mut reader, _) = reading(&document.schema, document, &source)?;
         let all = waiting.len().max(1) as f64;
-        for (done, row) in waiting.iter().enumerate() {
+        for (done, Waiting { record, row, label, .. }) in waiting.iter().enumerate() {
+            let learned = (|| {
+                let inputs = reader.row_with(&means, record, *row)?;
+                let refused = |source| TermsError::Row { row: *row, source };
+                let (predicted, log_density) = taken(&mut model, inputs, (*label, record.weight)).map_err(refused)?;
+                reader.told(&mut means, record, *label);
+                scores.add((predicted.as_ref(), log_density), *label, kinds).map_err(refused)
+            })();
             // A row that is refused here alone is left out where such rows are.
-            row.learn(&mut model, &mut scores, kinds).or_else(|error| if skip_bad { Ok(()) } else { Err(error) })?;
+            learned.or_else(|error| if skip_bad { Ok(()) } else { Err(source.refused(error)) })?;
             each(done as f64 / all)?;
         }
         part += 1.0;
     }
+    document.means = means;
     document.model = model;
     document.reordered = Some(Reordered { runs: order.runs, scores });
     Ok(())

@@ -34,7 +34,7 @@ pub(crate) struct InferSettings<'a> {
 
 /// The options of a user about a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Told {
+pub(crate) enum Told {
     Text,
     Number,
 }
@@ -251,7 +251,7 @@ fn all_numbers(fields: &[&str]) -> bool {
 }
 
 /// The kind of a column, or why it is of no use.
-pub(super) fn kind_of(name: &str, fields: &[&str], told: Option<Told>, most_levels: usize) -> Result<Kind, String> {
+pub(crate) fn kind_of(name: &str, fields: &[&str], told: Option<Told>, most_levels: usize) -> Result<Kind, String> {
     let as_text = told == Some(Told::Text);
     let known: Vec<&str> = fields.iter().copied().filter(|text| !is_missing(text)).collect();
     let missing = known.len() < fields.len();

@@ -1,0 +1,299 @@
+//! The mean label of a level among the rows before: a number for columns of texts with too many levels for an input each.
+//!
+//! With `t = asinh((y − c)/s)` for numbers and counts, `c` and `s` the median and the spread of the first labels, and `t` 1 or 0 for each class but
+//! the first, a row of level `g` has the input
+//!
+//! ```text
+//! x = (S_g − n_g·m) / (n_g + κ),   κ = (v − τ²)/τ²
+//! ```
+//!
+//! `n_g` and `S_g` are the number and the sum of the labels of `g` so far, `m` and `v` the mean and the variance of all labels, and `τ²` the mean of
+//! `(t − m)(S_g/n_g − m)` over the rows so far, which is the covariance of two labels of one level: `x` is the best linear unbiased prediction of the
+//! effect of the level. No row's label is in its own input, so that a model that learns the rows in their order learns how much the number is worth
+//! (ordered target statistics: Prokhorenkova et al. 2018, arXiv 1706.09516). A row costs one look-up; a level takes two numbers, or one for each class.
+
+use std::collections::{BTreeMap, HashSet};
+
+use serde::{Deserialize, Serialize};
+use vi_data::fnv;
+
+use crate::TermsError;
+use crate::table::schema::{Column, Kind, Schema, Told, kind_of};
+use crate::table::source::{Columns, NOWHERE, Record};
+use crate::table::target::{Target, TargetKind};
+
+/// Levels of a column that are kept; rows of further ones have the mean of all.
+const MOST_LEVELS: usize = 1 << 20;
+/// Classes beyond which a column would become too many numbers.
+const MOST_CLASSES: usize = 12;
+/// The share of rows of rare levels above which the other levels have no inputs of their own either.
+const MOST_RARE: f64 = 0.1;
+/// Levels from which on a column is one of many where new ones still come, and the share of the first rows that are late.
+const FEWEST_LEVELS: usize = 12;
+const LATE: f64 = 0.1;
+/// Rows of levels that came before, by which `τ²` is known.
+const FEWEST_PAIRS: f64 = 20.0;
+/// The share of `v` that `τ²` has before, and the bounds of that share.
+const SHARE: f64 = 0.1;
+const SHARES: (f64, f64) = (0.003, 0.8);
+/// The deviation of the middle half of a Gaussian of unit variance, both sides.
+const QUARTILES: f64 = 1.349;
+
+/// The mean labels of the levels of several columns.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Means {
+    /// Centre and spread of the labels; none of classes.
+    unit: Option<(f64, f64)>,
+    /// The names of the classes but the first; one that has no name of numbers.
+    of: Vec<String>,
+    /// For each of these the number, the mean and the sum of squared deviations of all labels.
+    all: Vec<(f64, f64, f64)>,
+    columns: Vec<Levels>,
+}
+
+/// The labels of the levels of a column.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Levels {
+    column: String,
+    /// By the hash of a level: the number of its labels, and their sums.
+    of: BTreeMap<u64, Vec<f64>>,
+    /// The number of rows of levels that came before, and for each class the sum of `(t − m)(S_g/n_g − m)`.
+    pairs: (f64, Vec<f64>),
+}
+
+impl Means {
+    /// Those of the columns of `schema` with rare levels, with nothing learned; none for targets of many classes. Their numbers become columns of
+    /// the schema, in place of the levels where many rows are of rare ones.
+    ///
+    /// # Errors
+    /// A column that is not there.
+    pub(crate) fn in_place_of_levels(
+        schema: &mut Schema,
+        target: &Target,
+        records: &[Record],
+        columns: &Columns,
+    ) -> Result<Self, TermsError> {
+        let place = columns.position(&target.column)?;
+        let labels = || records.iter().filter_map(|record| target.read(record.field(place), NOWHERE).ok().flatten());
+        let (unit, of) = match &target.kind {
+            TargetKind::Number | TargetKind::Count => (Some(unit(labels().collect())), vec![String::new()]),
+            TargetKind::Classes(classes) if classes.len() == 2 => (None, vec![String::new()]),
+            TargetKind::Classes(classes) => (None, classes.iter().skip(1).cloned().collect()),
+        };
+        let many = |own: &Column| match &own.kind {
+            Kind::Levels { levels, rare, .. } => {
+                let coming = || columns.position(&own.name).is_ok_and(|place| are_coming(records, place));
+                of.len() < MOST_CLASSES && (*rare > 0 || levels.len() >= FEWEST_LEVELS && coming())
+            }
+            _ => false,
+        };
+        let levels =
+            |own: &Column| Levels { column: own.name.clone(), of: BTreeMap::new(), pairs: (0.0, vec![0.0; of.len()]) };
+        let of_columns = schema.columns.iter().filter(|own| many(own)).map(levels).collect();
+        let mut means = Self { unit, all: vec![(0.0, 0.0, 0.0); of.len()], of, columns: of_columns };
+        let with_means = means.with(records, columns, target)?;
+        let mut next = columns.names().len();
+        for (column, names) in means.names().map(|(own, names)| (own.to_owned(), names)).collect::<Vec<_>>() {
+            let places = next..next + names.len();
+            next = places.end;
+            let number = |(name, place): (String, usize)| {
+                let fields: Vec<&str> = with_means.iter().map(|record| record.field(place)).collect();
+                let kind = kind_of(&name, &fields, Some(Told::Number), usize::MAX).ok()?;
+                let is_new = !columns.names().contains(&name);
+                is_new.then_some(Column { name, function: None, kind })
+            };
+            // No level has come twice.
+            let Some(numbers) = names.iter().cloned().zip(places).map(number).collect::<Option<Vec<_>>>() else {
+                means.columns.retain(|own| own.column != column);
+                continue;
+            };
+            let place = columns.position(&column)?;
+            schema.columns.extend(numbers);
+            let levels = |own: &Column| own.name == column && matches!(own.kind, Kind::Levels { .. });
+            let Some(at) = schema.columns.iter().position(levels) else { continue };
+            if let Kind::Levels { base, levels, rare } = &schema.columns[at].kind {
+                let is_rare = |record: &&Record| {
+                    let level = record.field(place);
+                    level != base && levels.binary_search_by(|own| own.as_str().cmp(level)).is_err()
+                };
+                let rows = records.iter().filter(is_rare).count();
+                if rows as f64 > MOST_RARE * records.len() as f64 {
+                    let why = format!("{} levels: the model has {}", 1 + levels.len() + rare, names.join(", "));
+                    schema.columns.remove(at);
+                    schema.ignored.push((column, why));
+                }
+            }
+        }
+        Ok(means)
+    }
+
+    /// The records with the numbers that each has when it is learned, from a state with nothing learned.
+    ///
+    /// # Errors
+    /// A column that is not there.
+    pub(crate) fn with(
+        &self,
+        records: &[Record],
+        columns: &Columns,
+        target: &Target,
+    ) -> Result<Vec<Record>, TermsError> {
+        if self.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (mut means, places, label) = (self.emptied(), self.places(columns)?, columns.position(&target.column)?);
+        let with = |record: &Record| {
+            let mut own = record.clone();
+            means.append(&mut own, &places);
+            if let Ok(Some(label)) = target.read(record.field(label), NOWHERE) {
+                means.learn(record, &places, label);
+            }
+            own
+        };
+        Ok(records.iter().map(with).collect())
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.columns.is_empty()
+    }
+
+    /// The same columns with nothing learned.
+    pub(crate) fn emptied(&self) -> Self {
+        let mut emptied = self.clone();
+        emptied.all.fill((0.0, 0.0, 0.0));
+        for own in &mut emptied.columns {
+            own.of.clear();
+            own.pairs.0 = 0.0;
+            own.pairs.1.fill(0.0);
+        }
+        emptied
+    }
+
+    /// The columns that the numbers are of, each with the names of its numbers.
+    pub(crate) fn names(&self) -> impl Iterator<Item = (&str, Vec<String>)> {
+        self.columns.iter().map(|own| {
+            let name = |of: &String| match of.as_str() {
+                "" => format!("mean({})", own.column),
+                class => format!("mean({}; {class})", own.column),
+            };
+            (own.column.as_str(), self.of.iter().map(name).collect())
+        })
+    }
+
+    /// `columns` with those of the numbers after them.
+    pub(crate) fn beside(&self, columns: &Columns) -> Columns {
+        let own = self.names().flat_map(|(_, names)| names);
+        Columns::new(columns.names().iter().cloned().chain(own), columns.entries())
+    }
+
+    /// The places of the columns that the numbers are of.
+    ///
+    /// # Errors
+    /// A column that is not there.
+    pub(crate) fn places(&self, columns: &Columns) -> Result<Vec<usize>, TermsError> {
+        columns.places(self.columns.iter().map(|own| &own.column))
+    }
+
+    /// Appends the numbers to a record.
+    pub(crate) fn append(&self, record: &mut Record, places: &[usize]) {
+        for (own, place) in self.columns.iter().zip(places) {
+            let known = own.of.get(&key(record.field(*place)));
+            for (k, (rows, mean, squares)) in self.all.iter().enumerate() {
+                let (n, sum) = known.map_or((0.0, 0.0), |level| (level[0], level[1 + k]));
+                let share = if own.pairs.0 < FEWEST_PAIRS || squares <= &0.0 {
+                    SHARE
+                } else {
+                    (own.pairs.1[k] / own.pairs.0 / (squares / rows)).clamp(SHARES.0, SHARES.1)
+                };
+                let effect = (sum - n * mean) / (n + (1.0 - share) / share);
+                record.push(&effect.to_string());
+            }
+        }
+    }
+
+    /// Learns the label of a row.
+    pub(crate) fn learn(&mut self, record: &Record, places: &[usize], label: f64) {
+        let weight = record.weight;
+        if self.is_empty() || weight <= 0.0 {
+            return;
+        }
+        let t = |k: usize| match self.unit {
+            Some((centre, spread)) => ((label - centre) / spread).asinh(),
+            // Of two classes the second is 1.
+            None => f64::from(u8::from(label == (k + 1) as f64)),
+        };
+        let labels: Vec<f64> = (0..self.of.len()).map(t).collect();
+        for (own, place) in self.columns.iter_mut().zip(places) {
+            let key = key(record.field(*place));
+            let full = own.of.len() >= MOST_LEVELS;
+            let Some(level) = (match own.of.get_mut(&key) {
+                None if full => None,
+                _ => Some(own.of.entry(key).or_insert_with(|| vec![0.0; 1 + labels.len()])),
+            }) else {
+                continue;
+            };
+            if level[0] > 0.0 {
+                own.pairs.0 += 1.0;
+                for (k, (t, (_, mean, _))) in labels.iter().zip(&self.all).enumerate() {
+                    own.pairs.1[k] += (t - mean) * (level[1 + k] / level[0] - mean);
+                }
+            }
+            level[0] += weight;
+            level[1..].iter_mut().zip(&labels).for_each(|(sum, t)| *sum += weight * t);
+        }
+        for ((rows, mean, squares), t) in self.all.iter_mut().zip(&labels) {
+            *rows += weight;
+            let from_mean = t - *mean;
+            *mean += from_mean * weight / *rows;
+            *squares += weight * from_mean * (t - *mean);
+        }
+    }
+
+    /// Whether they could be of a model with this target and these columns.
+    pub(crate) fn is_of(&self, target: &Target, schema: &Schema) -> bool {
+        let outputs = match &target.kind {
+            TargetKind::Classes(classes) => classes.len().max(2) - 1,
+            _ => 1,
+        };
+        let is_named = |name: &String| {
+            schema.columns.iter().any(|own| own.name == *name) || schema.ignored.iter().any(|(own, _)| own == name)
+        };
+        let whole = |own: &Levels| {
+            own.pairs.1.len() == outputs
+                && own.of.values().all(|level| level.len() == 1 + outputs && level.iter().all(|sum| sum.is_finite()))
+        };
+        self.is_empty()
+            || self.of.len() == outputs
+                && self.all.len() == outputs
+                && self.unit.is_none() == matches!(target.kind, TargetKind::Classes(_))
+                && self.unit.is_none_or(|(centre, spread)| centre.is_finite() && spread > 0.0)
+                && self.columns.iter().all(whole)
+                && self.names().all(|(_, names)| names.iter().all(is_named))
+    }
+}
+
+/// Whether new levels of the column at `place` come until the end of the records, as in a table sorted by it.
+fn are_coming(records: &[Record], place: usize) -> bool {
+    let (early, late) = records.split_at((records.len() as f64 * (1.0 - LATE)) as usize);
+    let known: HashSet<&str> = early.iter().map(|record| record.field(place)).collect();
+    late.iter().any(|record| !known.contains(record.field(place)))
+}
+
+/// The key of a level.
+fn key(text: &str) -> u64 {
+    fnv::extended(fnv::START, text.as_bytes())
+}
+
+/// Centre and spread of numbers: their median, and the deviation of a Gaussian with their quartiles.
+fn unit(mut labels: Vec<f64>) -> (f64, f64) {
+    labels.sort_unstable_by(f64::total_cmp);
+    let at = |share: f64| labels.get((share * labels.len() as f64) as usize).copied().unwrap_or(0.0);
+    let spread = (at(0.75) - at(0.25)) / QUARTILES;
+    let widest = labels.last().unwrap_or(&0.0) - labels.first().unwrap_or(&0.0);
+    let spread = [spread, widest].into_iter().find(|spread| spread.is_normal()).unwrap_or(1.0);
+    (at(0.5), spread)
+}
+
+#[cfg(test)]
+mod tests;
