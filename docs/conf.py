@@ -6,6 +6,8 @@ import re
 import shutil
 from pathlib import Path
 
+import jupytext
+
 HERE = Path(__file__).parent
 # Parts and pages of the summary.
 LINE = re.compile(r"^(?:# (?P<part>.*)|(?P<indent> *)- \[.*\]\((?P<page>.*)\.(?:md|py)\))$", re.MULTILINE)
@@ -61,12 +63,15 @@ def contents(page):
 
 
 def read(app, name, source):
-    """Takes the lines out of Rust that only its tests need, and adds the tables of contents."""
+    """Takes the lines out of Rust that only its tests need; adds links and the tables of contents."""
     text = re.sub(r"^```rust.*?^```", lambda code: re.sub(r"^# .*\n", "", code[0], flags=re.MULTILINE), source[0], flags=re.MULTILINE | re.DOTALL)
     if name == "reference" and not INSTALLED:
         text = text.partition("```{eval-rst}")[0] + "The package was not there when these pages were made: `cargo xtask python` builds it."
     if name == "reference" and RUST_IS_THERE:
         text = text.replace("The reference of the Rust crates", '<a href="rust/vi_models/index.html">The reference of the Rust crates</a>')
+    if (HERE / "src" / f"{name}.py").is_file():
+        notebook = f"{Path(name).name}.ipynb"
+        text += f'\n# %% [markdown]\n# <a href="{notebook}" download>{notebook}</a> for Jupyter; the data files are those of a clone.\n'
     source[0] = text + contents(name)
 
 
@@ -76,6 +81,9 @@ def skip(app, kind, name, item, skipped, options):
 
 
 def finish(app, failed):
+    """Adds the notebooks as Jupyter reads them, and the reference of the Rust crates."""
+    for path in () if failed else (HERE / "src").rglob("*.py"):
+        jupytext.write(jupytext.read(path, fmt="py:percent"), Path(app.outdir, path.relative_to(HERE / "src")).with_suffix(".ipynb"))
     if RUST_IS_THERE and not failed:
         shutil.copytree(RUST, Path(app.outdir, "rust"), dirs_exist_ok=True)
 
