@@ -64,7 +64,7 @@ def blocks(text):
     return [part.split("\n```")[0] for part in text.split("\n```python\n")[1:]]
 
 
-@pytest.mark.parametrize("path", [("python", "README.md"), ("README.md",), ("docs", "src", "python.md")], ids=str)
+@pytest.mark.parametrize("path", [("python", "README.md"), ("README.md",), ("docs", "src", "index.md"), ("docs", "src", "python.md")], ids=str)
 def test_the_code_of_pages(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = blocks(page(*path))

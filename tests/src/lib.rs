@@ -38,8 +38,8 @@ pub struct Readme;
 #[cfg(doctest)]
 pub mod guide {
     /// A page.
-    #[doc = include_str!("../../docs/src/introduction.md")]
-    pub struct Introduction;
+    #[doc = include_str!("../../docs/src/index.md")]
+    pub struct Index;
 
     /// A page.
     #[doc = include_str!("../../docs/src/choosing.md")]

@@ -39,7 +39,8 @@ The tasks of this project. Usage: cargo xtask COMMAND
                                       target/duckdb; --test runs their tests (needs Python 3.11 or later)
   web [--test]                        build the page that computes, for a browser, into target/web (needs Rust's
                                       library for WebAssembly); --test tests it in Chromium (needs Node.js)
-  docs                                build the guide into target/guide (needs mdbook)
+  docs                                build the guide with its gallery, notebooks and references into target/guide;
+                                      notebooks and Python's reference need the wheel (needs Python 3.11 or later)
   data [NAME]...                      fetch larger real data sets into target/data as CSV, those there
                                       already left alone, checksums compared, what cannot be had skipped
                                       and named (needs Python 3.11 or later, and a network)

@@ -1,35 +1,70 @@
-//! `cargo xtask docs`: the guide as a book of web pages.
+//! `cargo xtask docs`: the guide as a site, with gallery, notebooks and reference.
 
-use std::process::{Command, Stdio};
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
 
-use crate::run::{Failure, finish, root};
+use crate::python::{files, prepared};
+use crate::run::{Failure, cannot, finish, root};
+use crate::venv::{install, pip};
 
-/// Builds `docs` into `target/guide` with the program mdbook, which must be there.
+/// What the site is made with, beside what the Python package is tested with.
+const REQUIREMENTS: &str = "docs/requirements.txt";
+
+/// Builds `docs` into `target/guide`; a link that leads nowhere and a notebook that fails are errors.
+///
+/// Notebooks, gallery and Python's reference need the wheel, the reference of the Rust crates what `cargo doc` leaves; without these they are left out.
 pub(crate) fn run() -> Result<(), Failure> {
-    let there = Command::new("mdbook").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-    if !there.is_ok_and(|status| status.success()) {
-        return Err(Failure::new(
-            "`docs` needs mdbook, and found none: cargo install mdbook --locked\n\
-             The pages are plain Markdown and can be read as they are: docs/src/SUMMARY.md",
-        ));
+    let (python, folder) = prepared("docs")?;
+    install(&python, &folder, REQUIREMENTS)?;
+    match newest_wheel() {
+        Some(wheel) => finish(pip(&python).args(["--no-deps", "--force-reinstall"]).arg(wheel))?,
+        None => println!(
+            "No wheel of the Python package is there: pictures and results of the notebooks, and Python's reference, are left out.\n\
+             `cargo xtask python` builds one (some twenty minutes, once)."
+        ),
     }
-    let book = root().join("target").join("guide");
-    finish(Command::new("mdbook").current_dir(root()).args(["build", "docs", "--dest-dir"]).arg(&book))?;
-    println!("The guide: {}", book.join("index.html").display());
+    let guide = root().join("target").join("guide");
+    if guide.exists() {
+        fs::remove_dir_all(&guide).map_err(|error| cannot("remove", &guide, &error))?;
+    }
+    finish(
+        Command::new(&python)
+            .current_dir(root())
+            .env("IPYTHONDIR", folder.join("ipython"))
+            .env("OPENBLAS_NUM_THREADS", "1")
+            // Without the folder it would be that of the sources: the package, but not its extension.
+            .args(["-P", "-m", "sphinx", "--quiet", "--fail-on-warning", "--jobs", "auto", "--conf-dir", "docs"])
+            .arg("--doctree-dir")
+            .arg(folder.join("doctrees"))
+            .args(["--fresh-env", "docs/src"])
+            .arg(&guide),
+    )?;
+    println!("The guide: {}", guide.join("index.html").display());
     Ok(())
+}
+
+/// The wheel that was built last, to be given away or to be tested.
+fn newest_wheel() -> Option<PathBuf> {
+    let folders = [root().join("target").join("wheels"), root().join("target").join("python").join("wheels")];
+    let wheels = folders.iter().flat_map(|folder| files(folder, "whl"));
+    wheels.max_by_key(|wheel| fs::metadata(wheel).and_then(|data| data.modified()).ok())
 }
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-    use std::path::{Path, PathBuf};
+    use std::path::Path;
 
     use super::*;
 
-    /// Every Markdown file in a folder.
+    /// Every page in a folder: Markdown, and notebooks.
     fn pages(folder: &Path) -> Vec<PathBuf> {
-        let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
-        files.filter(|path| path.extension().is_some_and(|kind| kind == "md")).collect()
+        ["md", "py"].iter().flat_map(|kind| files(folder, kind)).collect()
+    }
+
+    fn guide() -> Vec<PathBuf> {
+        let source = root().join("docs").join("src");
+        [pages(&source), pages(&source.join("notebooks"))].concat()
     }
 
     /// The targets of the links in a page, code left out.
@@ -59,7 +94,7 @@ mod tests {
     #[test]
     fn every_link_of_every_page_leads_somewhere() {
         let mut all = pages(&root());
-        all.extend(pages(&root().join("docs").join("src")));
+        all.extend(guide());
         for crates in ["crates", "bindings"] {
             let inside = fs::read_dir(root().join(crates)).unwrap().map(|folder| folder.unwrap().path());
             all.extend(inside.filter(|path| path.is_dir()).flat_map(|folder| pages(&folder)));
@@ -84,8 +119,8 @@ mod tests {
         let folder = root().join("docs").join("src");
         let summary = fs::read_to_string(folder.join("SUMMARY.md")).unwrap();
         let tested = fs::read_to_string(root().join("tests").join("src").join("lib.rs")).unwrap();
-        for page in pages(&folder).into_iter().filter(|page| !page.ends_with("SUMMARY.md")) {
-            let name = page.file_name().unwrap().to_string_lossy().into_owned();
+        for page in guide().into_iter().filter(|page| !page.ends_with("SUMMARY.md")) {
+            let name = page.strip_prefix(&folder).unwrap().to_string_lossy().replace('\\', "/");
             assert!(summary.contains(&format!("]({name})")), "{name}");
             if fs::read_to_string(&page).unwrap().contains("```rust") {
                 assert!(tested.contains(&format!("docs/src/{name}\"")), "{name}");

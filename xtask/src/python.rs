@@ -136,7 +136,7 @@ pub(crate) fn bench() -> Result<(), Failure> {
 }
 
 /// The interpreter of the environment with all packages, and the folder in which it lies.
-fn prepared(what: &str) -> Result<(PathBuf, PathBuf), Failure> {
+pub(crate) fn prepared(what: &str) -> Result<(PathBuf, PathBuf), Failure> {
     let folder = root().join("target").join("python");
     fs::create_dir_all(&folder).map_err(|error| cannot("create", &folder, &error))?;
     let python = environment(python(what)?, &folder)?;
@@ -166,7 +166,7 @@ fn remove(folder: &Path, ending: &str) -> Result<(), Failure> {
 }
 
 /// The files of a folder with an ending; none where there is no folder.
-fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
+pub(crate) fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let Ok(files) = fs::read_dir(folder) else { return Vec::new() };
     let paths = files.filter_map(|file| Some(file.ok()?.path()));
     paths.filter(|path| path.extension().is_some_and(|own| own == ending)).collect()

@@ -16,7 +16,7 @@ pub(crate) fn python(what: &str) -> Result<&'static str, Failure> {
     ["python3", "python"].into_iter().find(recent).ok_or_else(|| {
         Failure::new(format!(
             "`{what}` needs Python 3.11 or later as `python3` or `python` on the path, and found none; \
-             nothing else in this project needs it but the tasks `data`, `duckdb`, `python` and `sql`"
+             nothing else in this project needs it but the tasks `data`, `docs`, `duckdb`, `python` and `sql`"
         ))
     })
 }
@@ -54,7 +54,7 @@ pub(crate) fn install(python: &Path, folder: &Path, requirements: &str) -> Resul
     let file = root().join(requirements);
     let wanted = fs::read_to_string(&file).map_err(|error| cannot("read", &file, &error))?;
     // Written last, so that an interrupted installation is taken up again.
-    let stamp = folder.join("venv").join("installed.txt");
+    let stamp = folder.join("venv").join(format!("installed-{}", requirements.replace('/', "-")));
     if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
         return Ok(());
     }

@@ -211,6 +211,9 @@ pub(crate) struct Predict {
     /// Re-map the intervals by the record of the model's predictions, so that they hold as often as they say whatever the data do (of classes: sets).
     #[arg(long)]
     pub(crate) certified: bool,
+    /// Columns of the input that are written beside the predictions, such as an identifier.
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub(crate) keep: Vec<String>,
 }
 
 #[derive(Debug, Group)]

@@ -64,6 +64,18 @@ fn a_strangers_file_gives_a_model_with_no_option_but_the_target() {
     let first = json(as_json.lines().next().unwrap());
     let fields: Vec<f64> = plain.lines().nth(1).unwrap().split(',').map(|field| field.parse().unwrap()).collect();
     assert_eq!((first["row"].as_f64(), first["mean"].as_f64()), (Some(fields[0]), Some(fields[1])));
+
+    // Columns of the file stand behind the predictions as they are.
+    let kept = told(&folder, "predict sales.rvi later.csv --keep id,place");
+    assert_eq!(kept.lines().next(), Some("row,mean,sd,lower,upper,id,place"));
+    let later = fs::read_to_string(folder.join("later.csv")).unwrap();
+    for ((kept, plain), row) in kept.lines().zip(plain.lines()).zip(later.lines()).skip(1) {
+        let fields: Vec<&str> = row.split(';').collect();
+        assert_eq!(kept, format!("{plain},{},{}", fields[0], fields[2]));
+    }
+    assert!(refused(&folder, "predict sales.rvi later.csv --keep nobody").contains("nobody"));
+    fs::write(folder.join("means.csv"), later.replacen("id;", "mean;", 1)).unwrap();
+    assert!(refused(&folder, "predict sales.rvi means.csv --keep mean").contains("rename"));
 }
 
 #[test]

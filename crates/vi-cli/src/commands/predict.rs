@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::path::Path;
 
+use serde_json::Value;
+use vi_terms::TermsError;
 use vi_terms::table::{Document, Notes, Source, left_out};
 
 use crate::args::Predict;
@@ -43,11 +45,21 @@ fn write_all(
     let failed = |error| CliError::file(path, error);
     let format = args.to.unwrap_or_else(|| format_of(args.output.as_deref()));
     let intervals = args.intervals();
-    let columns = std::iter::once("row".to_owned()).chain(document.field_names(intervals)).collect();
-    // Columns of the model that the file has not are an error before anything is written.
+    let mut columns: Vec<String> = std::iter::once("row".to_owned()).chain(document.field_names(intervals)).collect();
+    // Columns that the file has not are an error before anything is written.
+    let keep = args.keep.iter().map(|name| source.columns().position(name)).collect::<Result<Vec<_>, _>>();
+    let keep = keep.map_err(|error| source.refused(error))?;
+    if let Some(name) = args.keep.iter().find(|name| columns.contains(name)) {
+        let what = format!("`{name}` is a column of the predictions; rename that of the file");
+        return Err(source.refused(TermsError::Option { option: "keep", value: name.clone(), what }));
+    }
+    columns.extend_from_slice(&args.keep);
     let answers = document.answers(source.columns()).map_err(|error| source.refused(error))?;
     let mut table = Table::new(format, columns, out).map_err(failed)?;
-    let each = |_: &Record, fields| table.row(fields).map_err(failed);
+    let each = |record: &Record, mut fields: Vec<Value>| {
+        fields.extend(keep.iter().map(|&place| Value::from(record.field(place))));
+        table.row(fields).map_err(failed)
+    };
     let notes = answers.predict_rows(source, (args.level, intervals), each)?;
     table.finish().map_err(failed)?;
     Ok(notes)
