@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use vi_data::fnv;
 
 use crate::TermsError;
-use crate::table::schema::{Column, Kind, Schema, Told, kind_of};
+use crate::table::schema::{Column, Kind, Schema, Told, is_called_identifier, is_missing, kind_of, names_rows};
 use crate::table::source::{Columns, NOWHERE, Record};
 use crate::table::target::{Target, TargetKind};
 
@@ -64,8 +64,8 @@ struct Levels {
 }
 
 impl Means {
-    /// Those of the columns of `schema` with rare levels, with nothing learned; none for targets of many classes. Their numbers become columns of
-    /// the schema, in place of the levels where many rows are of rare ones.
+    /// Those of the columns with rare levels, with new levels at the end, and of identifiers that come again, with nothing learned; none for targets of
+    /// many classes. Their numbers become columns of the schema, in place of the levels where many rows are of rare ones.
     ///
     /// # Errors
     /// A column that is not there.
@@ -82,16 +82,28 @@ impl Means {
             TargetKind::Classes(classes) if classes.len() == 2 => (None, vec![String::new()]),
             TargetKind::Classes(classes) => (None, classes.iter().skip(1).cloned().collect()),
         };
-        let many = |own: &Column| match &own.kind {
-            Kind::Levels { levels, rare, .. } => {
-                let coming = || columns.position(&own.name).is_ok_and(|place| are_coming(records, place));
-                of.len() < MOST_CLASSES && (*rare > 0 || levels.len() >= FEWEST_LEVELS && coming())
+        let is_many = |name: &&String| {
+            let own = schema.columns.iter().find(|own| own.name == **name && matches!(own.kind, Kind::Levels { .. }));
+            let Ok(at) = columns.position(name) else { return false };
+            match own.map(|own| &own.kind) {
+                Some(Kind::Levels { levels, rare, .. }) => {
+                    *rare > 0 || levels.len() >= FEWEST_LEVELS && are_coming(records, at)
+                }
+                // What names something other than the rows comes again.
+                _ => {
+                    let left_out = schema.ignored.iter().any(|(own, why)| own == *name && names_rows(why));
+                    let called = schema.columns.iter().any(|own| own.name == **name) && is_called_identifier(name);
+                    (left_out || called) && come_again(records, at)
+                }
             }
-            _ => false,
         };
         let levels =
-            |own: &Column| Levels { column: own.name.clone(), of: BTreeMap::new(), pairs: (0.0, vec![0.0; of.len()]) };
-        let of_columns = schema.columns.iter().filter(|own| many(own)).map(levels).collect();
+            |name: &String| Levels { column: name.clone(), of: BTreeMap::new(), pairs: (0.0, vec![0.0; of.len()]) };
+        let of_columns = if of.len() < MOST_CLASSES {
+            columns.names().iter().filter(|name| **name != target.column).filter(is_many).map(levels).collect()
+        } else {
+            Vec::new()
+        };
         let mut means = Self { unit, all: vec![(0.0, 0.0, 0.0); of.len()], of, columns: of_columns };
         let with_means = means.with(records, columns, target)?;
         let mut next = columns.names().len();
@@ -111,6 +123,9 @@ impl Means {
             };
             let place = columns.position(&column)?;
             schema.columns.extend(numbers);
+            if let Some((_, why)) = schema.ignored.iter_mut().find(|(own, _)| *own == column) {
+                *why = format!("many levels: the model has {}", names.join(", "));
+            }
             let levels = |own: &Column| own.name == column && matches!(own.kind, Kind::Levels { .. });
             let Some(at) = schema.columns.iter().position(levels) else { continue };
             if let Kind::Levels { base, levels, rare } = &schema.columns[at].kind {
@@ -278,6 +293,13 @@ fn are_coming(records: &[Record], place: usize) -> bool {
     let (early, late) = records.split_at((records.len() as f64 * (1.0 - LATE)) as usize);
     let known: HashSet<&str> = early.iter().map(|record| record.field(place)).collect();
     late.iter().any(|record| !known.contains(record.field(place)))
+}
+
+/// Whether so many records have a level that came before that these are no rows given twice by mistake.
+fn come_again(records: &[Record], place: usize) -> bool {
+    let mut seen = HashSet::new();
+    let texts = records.iter().map(|record| record.field(place)).filter(|text| !is_missing(text));
+    texts.filter(|text| !seen.insert(*text)).count() as f64 >= FEWEST_PAIRS
 }
 
 /// The key of a level.

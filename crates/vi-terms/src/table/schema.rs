@@ -16,7 +16,9 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use self::encoded::Encoded;
 pub(crate) use self::features::{Features, Map};
-pub(crate) use self::infer::{InferSettings, Told, distinct, distinct_words, infer, is_missing, kind_of};
+pub(crate) use self::infer::{
+    InferSettings, Told, distinct, distinct_words, infer, is_called_identifier, is_missing, kind_of, names_rows,
+};
 pub(crate) use self::kind::Kind;
 use self::kind::Wrong;
 pub(crate) use self::shape::{Asked, Beside};

@@ -298,7 +298,7 @@ pub(crate) fn kind_of(name: &str, fields: &[&str], told: Option<Told>, most_leve
     }
     if known.len() > MANY && nearly_distinct(counts.len(), known.len()) && !as_text {
         let (levels, rows) = (counts.len(), known.len());
-        return Err(format!("{levels} values in {rows} rows: an identifier (`--text` keeps it)"));
+        return Err(format!("{levels} values in {rows} rows: {NAMED}"));
     }
     let mut levels: Vec<(&str, usize)> = counts.into_iter().collect();
     levels.sort_unstable_by_key(|&(level, count)| (Reverse(count), level));
@@ -315,6 +315,13 @@ pub(crate) fn kind_of(name: &str, fields: &[&str], told: Option<Told>, most_leve
 
 /// Why whole numbers that name rows are left out.
 const NUMBERED: &str = "an identifier: `--number` keeps it";
+/// The same of texts.
+const NAMED: &str = "an identifier (`--text` keeps it)";
+
+/// Whether a column is left out, for this reason, as one that names rows.
+pub(crate) fn names_rows(why: &str) -> bool {
+    why == NUMBERED || why.ends_with(NAMED)
+}
 
 /// Rows up to which values that all differ tell nothing of what a column is.
 const MANY: usize = 20;
@@ -325,6 +332,22 @@ fn nearly_distinct(values: usize, rows: usize) -> bool {
 
 /// Whether whole numbers, another in each row, name the rows: by what the column is called, or since they only count the rows.
 fn is_identifier(name: &str, numbers: &[f64]) -> bool {
+    /// Names of counts with a meaning: the place of a row in time.
+    const TIMES: [&str; 12] =
+        ["t", "time", "year", "quarter", "month", "week", "day", "date", "hour", "minute", "second", "period"];
+    if numbers.len() <= MANY || numbers.iter().any(|x| x.fract() != 0.0) {
+        return false;
+    }
+    let distinct: HashSet<u64> = numbers.iter().map(|x| x.to_bits()).collect();
+    if !nearly_distinct(distinct.len(), numbers.len()) {
+        return false;
+    }
+    let counts = numbers[0].abs() <= 1.0 && numbers.windows(2).all(|pair| pair[1] == pair[0] + 1.0);
+    is_called_identifier(name) || counts && !words_of(name).iter().any(|word| TIMES.contains(&word.as_str()))
+}
+
+/// Whether a column is called an identifier.
+pub(crate) fn is_called_identifier(name: &str) -> bool {
     /// Names of identifiers, alone or beside other words.
     const WORDS: [&str; 13] = [
         "id",
@@ -360,21 +383,8 @@ fn is_identifier(name: &str, numbers: &[f64]) -> bool {
         "subject",
         "user",
     ];
-    /// Names of counts with a meaning: the place of a row in time.
-    const TIMES: [&str; 12] =
-        ["t", "time", "year", "quarter", "month", "week", "day", "date", "hour", "minute", "second", "period"];
-    if numbers.len() <= MANY || numbers.iter().any(|x| x.fract() != 0.0) {
-        return false;
-    }
-    let distinct: HashSet<u64> = numbers.iter().map(|x| x.to_bits()).collect();
-    if !nearly_distinct(distinct.len(), numbers.len()) {
-        return false;
-    }
-    let words = words_of(name);
     let owned = |word: &String| word.strip_suffix("id").is_some_and(|owner| OWNERS.contains(&owner));
-    let counts = numbers[0].abs() <= 1.0 && numbers.windows(2).all(|pair| pair[1] == pair[0] + 1.0);
-    words.iter().any(|word| WORDS.contains(&word.as_str()) || owned(word))
-        || counts && !words.iter().any(|word| TIMES.contains(&word.as_str()))
+    words_of(name).iter().any(|word| WORDS.contains(&word.as_str()) || owned(word))
 }
 
 /// The words of a name in lower case: `customer_id`, `customer.id` and `customerID` have two.
