@@ -181,6 +181,19 @@ def test_new_texts_share_an_input_and_are_told():
         assert np.isfinite(model.predict(NEW[:2].assign(town="Mainz"))).all()
 
 
+def test_users_that_come_late_are_known_by_their_mean():
+    rng = np.random.default_rng(5)
+    user = rng.integers(0, 1500, 9000)
+    rating = rng.normal(size=1500)[user] + 0.5 * rng.normal(size=9000)
+    table = pd.DataFrame({"user": [f"u{one}" for one in user], "hour": rng.integers(0, 24, 9000), "rating": rating})
+    model = rvi.fit(table[:8000], "rating")
+    error = np.sqrt(np.mean((model.predict(table[8000:]) - rating[8000:]) ** 2))
+    # Five rows of a user: the effect is known to 0.5/√5 = .22, the noise is .5; without users the error is 1.1.
+    assert error < 0.7
+    new = model.predict(pd.DataFrame({"user": ["nobody"], "hour": [12]}))[0]
+    assert abs(new - rating.mean()) < 0.2
+
+
 def test_rows_that_are_learned_again_are_told():
     model = rvi.fit(FLATS, "rent", shape="line")
     with pytest.warns(UserWarning, match="count twice"):
