@@ -10,7 +10,7 @@ use vi_models::online::{
 
 const NOISE: (f64, f64) = (3.0, 2.0);
 
-const KINDS: [Kind; 11] = [
+const KINDS: [Kind; 12] = [
     Kind::Number { noise: NOISE },
     Kind::Count,
     Kind::Two,

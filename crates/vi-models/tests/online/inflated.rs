@@ -3,7 +3,8 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Gamma, Poisson, StandardNormal};
-use vi_core::Likelihood;
+use vi_core::{DenseGaussian, Likelihood};
+use vi_linalg::faer::MatRef;
 use vi_models::likelihood::{NegativeBinomial, ZeroInflated};
 use vi_models::online::family::{InflatedCounts, LearnedSpread};
 use vi_models::online::{BeliefKind, Memory, Observation, OnlineGlm, OnlineSettings, Standardise};
@@ -126,6 +127,24 @@ fn draws_and_marginals_tell_one_intercept() {
         assert!((mean - told.mean()).abs() < 6.0 * (told.variance() / n as f64).sqrt());
         assert!((variance / told.variance() - 1.0).abs() < 6.0 * (2.0 / n as f64).sqrt());
     }
+}
+
+/// What another method finds for the weights answers with the share, the size and the level that the model has learned.
+#[test]
+fn a_mixture_keeps_what_is_no_weight() {
+    let (rows, labels) = counts(200, 0.5, 14);
+    let settings = OnlineSettings { keep_rows: true, ..OnlineSettings::default() };
+    let mut model = OnlineGlm::with_settings(2, InflatedCounts, settings).unwrap();
+    model.update_batch(&rows, &labels).unwrap();
+    let posterior = model.posterior().unwrap();
+    let origin = [0.0; 3];
+    let part = DenseGaussian::isotropic(&origin, 1e-4).unwrap();
+    let mixture = model.mixture(&posterior, &[(1.0, part)]).unwrap();
+    let told = posterior.in_units(MatRef::from_row_major_slice(&origin, 1, 3)).unwrap();
+    assert!((mixture.weights().intercept - told[(0, 2)]).abs() < 1e-12);
+    let (own, kept) = (model.logit_share(), mixture.logit_share());
+    // The members of the model have shares of the answers, the mixture that of the most probable.
+    assert!((own.mean() - kept.mean()).abs() < own.standard_deviation() && kept.mean() > -1.0);
 }
 
 #[test]
