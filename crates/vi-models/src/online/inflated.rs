@@ -227,7 +227,8 @@ impl ScalarFamily for InflatedCounts {
             let zeros = observed.iter().filter(|observed| observed.label == 0.0).count() as f64;
             let share = 0.9 * zeros / observed.len().max(1) as f64;
             let z = [0.0, ((share / (1.0 - share)).ln().max(-FARTHEST) - LOGIT_SHARE.0) / LOGIT_SHARE.1];
-            let other = profile((z, -(-share).ln_1p()), has_level, rows)?;
+            let level = if has_level { -(-share).ln_1p() } else { 0.0 };
+            let other = profile((z, level), has_level, rows)?;
             if other.value > best.value {
                 best = other;
             }

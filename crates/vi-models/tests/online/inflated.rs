@@ -164,7 +164,7 @@ fn exposures_and_offsets_multiply_the_mean_and_not_the_share() {
 #[test]
 fn a_model_without_intercept_has_none() {
     let (rows, labels) = counts(300, 0.4, 8);
-    let settings = OnlineSettings { intercept: false, ..OnlineSettings::default() };
+    let settings = OnlineSettings { intercept: false, standardise: Standardise::Never, ..OnlineSettings::default() };
     let mut model = OnlineGlm::with_settings(2, InflatedCounts, settings).unwrap();
     model.update_batch(&rows, &labels).unwrap();
     assert_eq!(model.weights().intercept, 0.0);
