@@ -49,7 +49,8 @@ def fit(
         the inputs and the number of rows decide.
     family : str
         ``"auto"``, ``"number"``, ``"gaussian"``, ``"robust"``, ``"log-normal"``, ``"log-robust"``, ``"varying"``
-        (a spread that follows the inputs), ``"log-varying"``, ``"classes"``, ``"count"``, ``"poisson"`` or ``"negative-binomial"``.
+        (a spread that follows the inputs), ``"log-varying"``, ``"classes"``, ``"count"``, ``"poisson"``,
+        ``"negative-binomial"`` or ``"zero-inflated"``.
     formula : str, optional
         Target and inputs, for example ``"late ~ . - id + carrier:origin + log(distance)"`` or ``"pain ~ s(age) + (1 | clinic)"``. ``(days | subject)`` gives each
         subject a level and a slope with their correlation, told at 0 days; ``(days || subject)`` the same without it, told at the mean of the days.

@@ -26,6 +26,7 @@ REGRESSORS = {
     "log_normal": (BayesianGLMRegressor("log_normal"), np.exp(0.3 * NUMBERS)),
     "count": (BayesianGLMRegressor("poisson"), COUNTS),
     "negative_binomial": (BayesianGLMRegressor("negative_binomial"), COUNTS),
+    "zero_inflated": (BayesianGLMRegressor("zero_inflated"), np.where(X[:, 0] % 1 < 0.4, 0.0, COUNTS)),
     "random features": (RandomFeatureRegressor(n_frequencies=10), NUMBERS),
 }
 

@@ -12,7 +12,7 @@ SETTINGS = (
     '{"rows":50,"centre":true}},"memory":"Everything","keep_rows":true,"start":"Fitted","names":[]}'
 )
 KINDS = [("Number", {}), ("Count", {}), ("Two", {}), ("Classes", {"classes": 3}), ("Probit", {}), ("Trials", {}), ("Spread", {"size": 2.0}),
-         ("LearnedSpread", {})]  # fmt: skip
+         ("LearnedSpread", {}), ("ZeroInflated", {})]  # fmt: skip
 X = np.random.default_rng(0).normal(size=(60, 2))
 ONES = np.ones(60)
 

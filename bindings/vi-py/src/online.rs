@@ -61,6 +61,7 @@ fn spread(model: &Model) -> [Option<f64>; 3] {
         }
         Model::Spread(model) => [None, None, Some(model.family().size)],
         Model::LearnedSpread(model) => [None, None, Some(model.log_size().mean().exp())],
+        Model::ZeroInflated(model) => [None, None, Some(model.log_size().mean().exp())],
         _ => [None; 3],
     }
 }
@@ -98,6 +99,7 @@ impl Online {
             ("Trials", None, None, None) => Kind::Trials,
             ("Spread", None, Some(size), None) => Kind::Spread { size },
             ("LearnedSpread", None, None, None) => Kind::LearnedSpread,
+            ("ZeroInflated", None, None, None) => Kind::ZeroInflated,
             ("LogNumber", noise, None, None) => Kind::LogNumber { noise: noise.unwrap_or(OnlineLinear::DEFAULT_NOISE) },
             ("Robust", None, None, None) => Kind::Robust { unit: (0.0, 1.0) },
             ("LogRobust", None, None, None) => Kind::LogRobust { unit: (0.0, 1.0) },

@@ -449,6 +449,7 @@ impl From<Family> for vi_terms::table::Family {
             Family::Count => Self::Count,
             Family::Poisson => Self::Poisson,
             Family::NegativeBinomial => Self::NegativeBinomial,
+            Family::ZeroInflated => Self::ZeroInflated,
         }
     }
 }
@@ -480,6 +481,8 @@ pub(crate) enum Family {
     Poisson,
     /// A count that varies more, by an amount that is learned.
     NegativeBinomial,
+    /// The same with excess zeros, whose share is learned.
+    ZeroInflated,
 }
 
 /// Form of the posterior of the coefficients.

@@ -36,6 +36,39 @@ fn counts_are_learned_though_their_first_predictions_overflow() {
     told(&folder, "evaluate m.rvi t.csv");
 }
 
+/// Catches of parties, of which 45 % did not fish.
+#[test]
+fn excess_zeros_are_found_and_their_share_is_told() {
+    let folder = folder("ordinary-zeros");
+    let mut rng = ChaCha8Rng::seed_from_u64(4);
+    let row = |_| {
+        let (people, camper) = (rng.random_range(1..6), rng.random_range(0..2));
+        let rate = (0.3 + 0.3 * f64::from(people) + 0.5 * f64::from(camper)).exp();
+        let fished = rng.random::<f64>() > 0.45;
+        // A count of the mean `rate`: arrivals until the time is over.
+        let mut time = 0.0;
+        let arrivals = std::iter::repeat_with(|| {
+            time -= rng.random::<f64>().ln() / rate;
+            time
+        });
+        let caught = arrivals.take_while(|time| *time < 1.0).count();
+        format!("{people},{camper},{}\n", if fished { caught } else { 0 })
+    };
+    fs::write(folder.join("t.csv"), "people,camper,fish\n".to_owned() + &(0..600).map(row).collect::<String>())
+        .unwrap();
+    let text = told(&folder, "fit t.csv -t fish --family count -o m.rvi");
+    assert!(text.contains("family        zero-inflated by") && text.contains("% are excess zeros"), "{text}");
+    let asked = told(&folder, "fit t.csv -t fish --family zero-inflated -o asked.rvi");
+    assert!(!asked.contains("nats before") && asked.contains("% are excess zeros"), "{asked}");
+    let zeros = json(&told(&folder, "inspect asked.rvi --json"))["excess_zeros"].clone();
+    let of = |name: &str| zeros[name].as_f64().unwrap();
+    assert!(of("lower") < 0.45 && 0.45 < of("upper") && of("lower") < of("share"), "{zeros}");
+    assert!(
+        refused(&folder, "fit t.csv -t fish --family zero-inflated --belief diagonal -o d.rvi")
+            .contains("excess zeros")
+    );
+}
+
 #[test]
 fn a_pass_that_learns_nothing_is_an_error() {
     let folder = folder("ordinary-nothing");

@@ -18,6 +18,7 @@ FAMILIES = {
     "poisson": ("Count", "exposure"),
     "binomial": ("Trials", "trials"),
     "negative_binomial": ("LearnedSpread", "exposure"),
+    "zero_inflated": ("ZeroInflated", "exposure"),
     "probit": ("Probit", None),
     "logit": ("Two", None),
 }
@@ -25,7 +26,7 @@ FAMILIES = {
 #: Families that the first rows choose among, the plain one first.
 CHOICES = {
     "auto": ("gaussian", "log_normal", "robust", "varying"),
-    "count": ("poisson", "negative_binomial"),
+    "count": ("poisson", "negative_binomial", "zero_inflated"),
 }
 
 
@@ -45,13 +46,14 @@ class BayesianGLMRegressor(OnlineRegressor):
                           'robust' or 'varying'
     'poisson'             counts, ``exposure``                     log of mean over exposure
     'negative_binomial'   counts that vary more, ``exposure``      log of mean over exposure
-    'count'               counts: of these two the better
+    'zero_inflated'       the same with excess zeros, ``exposure`` log of mean of the others
+    'count'               counts: of these three the best
     'binomial'            successes among ``trials``               log odds
     'logit', 'probit'     0 and 1                                  log odds; normal quantile
     ===================== ======================================== =============================
 
-    The better family is the one of the highest evidence on the first rows (at most 1000) of the first fit. Degrees of freedom and scale of the
-    Student-t noise of 'robust' are learned, and with 'varying' the logarithm of its scale has a regression of its own.
+    The best family is the one of the highest evidence on the first rows (at most 1000) of the first fit. Degrees of freedom and scale of the
+    Student-t noise of 'robust' are learned, and with 'varying' the logarithm of its scale has a regression of its own. With 'zero_inflated' a share of the labels is 0 whatever the inputs, learned with the size.
 
     Parameters
     ----------
@@ -117,7 +119,7 @@ class BayesianGLMRegressor(OnlineRegressor):
     (3, 2)
     """
 
-    _kinds = ("Number", "Count", "Two", "LearnedSpread", "Robust", "Varying")
+    _kinds = ("Number", "Count", "Two", "LearnedSpread", "ZeroInflated", "Robust", "Varying")
     _record_kinds = ("Number", "Count", "Two", "Probit", "Spread")
 
     def __init__(

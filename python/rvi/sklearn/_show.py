@@ -5,7 +5,8 @@ from html import escape
 import numpy as np
 
 #: What the exponential of a weight is, by the kind of model.
-RATIOS = {"Two": "odds ratio", "Classes": "odds ratio", "Trials": "odds ratio", "Count": "rate ratio", "Spread": "rate ratio", "LearnedSpread": "rate ratio"}
+RATIOS = {"Two": "odds ratio", "Classes": "odds ratio", "Trials": "odds ratio", "Count": "rate ratio", "Spread": "rate ratio", "LearnedSpread": "rate ratio",
+          "ZeroInflated": "rate ratio"}
 
 
 class Summary(str):

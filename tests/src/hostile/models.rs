@@ -6,7 +6,7 @@ use vi_models::online::{Kind, Model, Observation, Prediction, Row};
 use vi_models::{Interval, ModelError};
 
 /// Every kind of model, with a name.
-pub const MODELS: [(&str, Kind); 11] = [
+pub const MODELS: [(&str, Kind); 12] = [
     ("two", Kind::Two),
     ("number", Kind::Number { noise: (1.0, 1.0) }),
     ("probit", Kind::Probit),
@@ -18,6 +18,7 @@ pub const MODELS: [(&str, Kind); 11] = [
     ("classes-apart", Kind::Classes { classes: 3, joint: Some(false) }),
     ("robust", Kind::Robust { unit: (0.0, 1.0) }),
     ("varying", Kind::Varying { unit: (0.0, 1.0) }),
+    ("zero-inflated", Kind::ZeroInflated),
 ];
 
 /// Numbers of a model with their names.
@@ -28,7 +29,7 @@ pub type Numbers = Vec<(&'static str, f64)>;
 pub fn label(model: &Model, value: f64) -> f64 {
     match model {
         Model::Number(_) | Model::Robust(_) | Model::Varying(_) => value,
-        Model::Count(_) | Model::Spread(_) | Model::LearnedSpread(_) => value.abs().round(),
+        Model::Count(_) | Model::Spread(_) | Model::LearnedSpread(_) | Model::ZeroInflated(_) => value.abs().round(),
         Model::Classes(_) => value.abs().round().min(2.0),
         _ => f64::from(u8::from(value > 0.0)),
     }
@@ -77,6 +78,11 @@ pub fn own(model: &Model) -> Numbers {
     if let Model::LearnedSpread(model) = model {
         let size = model.log_size();
         numbers.extend([("log size", size.mean()), ("sd of the log size", size.standard_deviation())]);
+    }
+    if let Model::ZeroInflated(model) = model {
+        let (size, share) = (model.log_size(), model.logit_share());
+        numbers.extend([("log size", size.mean()), ("sd of the log size", size.standard_deviation())]);
+        numbers.extend([("logit share", share.mean()), ("sd of the logit share", share.standard_deviation())]);
     }
     numbers
 }

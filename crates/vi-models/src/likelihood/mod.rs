@@ -6,6 +6,7 @@
 //! | [`Binomial`] | 0 to `n` | `C(n,y)·s(t)ʸ·s(−t)ⁿ⁻ʸ` | yes | those of the logistic |
 //! | [`Poisson`] | counts | `mʸe⁻ᵐ/y!`, `m = E·eᵗ` | yes | closed forms |
 //! | [`NegativeBinomial`] | counts | mean `m = E·eᵗ`, variance `m + m²/r` | yes | those of the logistic |
+//! | [`ZeroInflated`] | counts | `π` and the rest of 1 for a negative binomial | no | those of that one, at 0 quadrature |
 //! | [`StudentT`] | real | `t_k((y−t)/s)/s` | no | quadrature |
 //!
 //! More than two classes are in [`softmax`](crate::softmax).
@@ -50,6 +51,7 @@ pub(crate) mod saddle;
 mod student_t;
 #[cfg(test)]
 mod tests;
+mod zero_inflated;
 
 pub use binomial::Binomial;
 pub use negative_binomial::NegativeBinomial;
@@ -57,3 +59,4 @@ pub use offset::Offset;
 pub use poisson::Poisson;
 pub use probit::BernoulliProbit;
 pub use student_t::StudentT;
+pub use zero_inflated::ZeroInflated;

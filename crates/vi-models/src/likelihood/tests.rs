@@ -1,4 +1,4 @@
-//! Probit against closed forms, its own integrals and its equations; Student-t against brute force.
+//! Probit against closed forms, its own integrals and its equations; Student-t against brute force; excess zeros against differences and quadrature.
 
 use vi_core::special::{log_normal_cdf, normal_cdf, normal_density};
 use vi_core::{
@@ -6,7 +6,7 @@ use vi_core::{
     MomentMatching, SiteRule, Weighted, implicit, quadrature,
 };
 
-use super::{BernoulliProbit, Binomial, Poisson, StudentT};
+use super::{BernoulliProbit, Binomial, NegativeBinomial, Poisson, StudentT, ZeroInflated};
 
 #[test]
 fn probit_derivatives_are_those_of_the_log_density() {
@@ -283,4 +283,52 @@ fn a_predictive_density_of_a_large_count_is_had() {
         let even = Binomial::new(2.0 * y).unwrap();
         assert!(even.log_predictive(y, 0.0, 1.0).is_finite(), "{y:e}: {:?}", quadrature::tilted(&even, y, 0.0, 1.0));
     }
+}
+
+#[test]
+fn excess_zeros_have_the_derivatives_and_the_information_of_their_density() {
+    assert!(ZeroInflated::new(1.0, NegativeBinomial::new(2.0).unwrap()).is_err());
+    for (share, size) in [(0.0, 2.0), (0.3, 0.5), (0.8, 5.0)] {
+        let counts = ZeroInflated::new(share, NegativeBinomial::new(size).unwrap()).unwrap();
+        for t in [-2.0, 0.0, 0.7, 2.5] {
+            let (mut total, mut information) = (0.0, 0.0);
+            for y in 0..3000 {
+                let y = f64::from(y);
+                let [value, slope, curvature] = counts.derivatives(y, t);
+                let step = 1e-4;
+                let (below, above) = (counts.derivatives(y, t - step), counts.derivatives(y, t + step));
+                // Central differences: truncation step²·(y + size) and rounding ε·|log p|/step.
+                let tolerance =
+                    step * step * (y + size) + 8.0 * f64::EPSILON * (1.0 + value.abs() + slope.abs()) / step;
+                assert!((slope - (above[0] - below[0]) / (2.0 * step)).abs() < tolerance, "{share} {t} {y}");
+                assert!((curvature - (below[1] - above[1]) / (2.0 * step)).abs() < tolerance, "{share} {t} {y}");
+                total += value.exp();
+                information += value.exp() * curvature;
+            }
+            // Rounding of 3000 terms; the counts beyond have a probability below e⁻⁵⁰ at size 0.5 and mean 12.
+            assert!((total - 1.0).abs() < 1e-11 && (information / counts.fisher_information(t) - 1.0).abs() < 1e-9);
+        }
+    }
+}
+
+#[test]
+fn the_tilted_density_of_an_excess_zero_is_what_quadrature_finds() {
+    let mut widened = 0;
+    for (share, size) in [(0.05, 2.0), (0.5, 0.7), (0.9, 20.0)] {
+        let counts = ZeroInflated::new(share, NegativeBinomial::new(size).unwrap()).unwrap();
+        for (a, nu) in [(-1.0, 0.5), (0.5, 0.01), (1.5, 0.3), (2.0, 2.0), (4.0, 1.0)] {
+            for y in [0.0, 1.0, 7.0] {
+                let own = counts.tilted(y, a, nu).unwrap();
+                let found = quadrature::tilted(&counts, y, a, nu).unwrap();
+                let context = format!("{share} {size} {a} {nu} {y}: {own:?} {found:?}");
+                // The tolerance of quadrature.
+                assert!((own.log_normaliser - found.log_normaliser).abs() < 1e-9, "{context}");
+                assert!((own.slope - found.slope).abs() < 1e-8 * (1.0 + own.slope.abs()), "{context}");
+                assert!((own.variance / found.variance - 1.0).abs() < 1e-7, "{context}");
+                assert_eq!(own.log_normaliser, counts.log_predictive(y, a, nu));
+                widened += u32::from(own.curvature < 0.0);
+            }
+        }
+    }
+    assert!(widened > 0);
 }

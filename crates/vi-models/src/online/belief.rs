@@ -1,5 +1,7 @@
 //! The beliefs a front-door model can keep, behind one type.
 
+use std::borrow::Cow;
+
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 use vi_core::block::{self, BlockBelief, BlockScratch, BlockSettings};
@@ -283,6 +285,21 @@ impl AnyBelief {
         match self {
             Self::Full(_) | Self::SquareRoot(_) => self.to_dense().map(Some),
             Self::LowRank(_) | Self::Diagonal(_) | Self::Apart(_) => Ok(None),
+        }
+    }
+
+    /// The belief with the mean of the last weight raised.
+    ///
+    /// # Errors
+    /// `NonFinite`.
+    pub(super) fn raised(&self, by: f64) -> Result<Cow<'_, Self>, Error> {
+        match self {
+            Self::Full(belief) if by != 0.0 => {
+                let mut mean = belief.mean().to_vec();
+                mean.last_mut().into_iter().for_each(|last| *last += by);
+                Ok(Cow::Owned(Self::Full(DenseGaussian::new(&mean, belief.covariance().as_ref())?)))
+            }
+            _ => Ok(Cow::Borrowed(self)),
         }
     }
 

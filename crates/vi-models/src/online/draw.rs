@@ -25,6 +25,11 @@ impl Draw {
         Self { intercept, weights, noise: None }
     }
 
+    /// The draw with another part of the intercept added.
+    pub(super) fn raised(self, level: f64) -> Self {
+        Self { intercept: self.intercept + level, ..self }
+    }
+
     /// The draw itself, if all its numbers are finite.
     ///
     /// # Errors

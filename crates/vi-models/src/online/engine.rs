@@ -20,7 +20,7 @@ mod start;
 mod stored;
 mod sweeps;
 
-pub(super) use believed::{Parts, check_offset};
+pub(super) use believed::{Parts, beside, check_offset};
 pub(super) use family::{Family, Fitted, RowStep, Stateful};
 pub(super) use order::RunLabel;
 pub(super) use scalar::{

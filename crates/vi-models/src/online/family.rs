@@ -5,6 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use vi_core::{BernoulliLogit, Error, Mixture8};
 
 use super::engine::{Pass, ScalarFamily, Stateful};
+pub use super::inflated::InflatedCounts;
 use super::observation::Size;
 pub use super::spread::LearnedSpread;
 use crate::likelihood::{BernoulliProbit, Binomial, NegativeBinomial, Poisson};
@@ -58,7 +59,7 @@ macro_rules! stored_by_name {
     )*};
 }
 
-stored_by_name!(Logit, Probit, Trials, Counts, LearnedSpread);
+stored_by_name!(Logit, Probit, Trials, Counts, LearnedSpread, InflatedCounts);
 
 macro_rules! stateless {
     ($($family:ident),*) => {$(

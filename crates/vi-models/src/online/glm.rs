@@ -4,8 +4,8 @@ use rand::Rng;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use vi_core::refine::{RefineInfo, RefineSettings};
 
-use super::engine::{Engine, EngineWire, Parts};
-use super::family::{GlmFamily, LearnedSpread};
+use super::engine::{Engine, EngineWire, Parts, beside};
+use super::family::{GlmFamily, InflatedCounts, LearnedSpread};
 use super::observation::Observation;
 use super::posterior::Posterior;
 use super::predicted::LabelPredicted;
@@ -109,7 +109,7 @@ pub(super) fn predicted<F: GlmFamily>(
     let (mut seen, mut parts) = (Vec::with_capacity(of.len()), Vec::with_capacity(of.len()));
     for (weight, projection, state) in of {
         let likelihoods = family.likelihoods(&state, size)?;
-        seen.push((weight, projection));
+        seen.push((weight, beside(projection, family.level(&state))));
         parts.extend(likelihoods.into_iter().map(|(share, likelihood)| (weight * share, projection, likelihood)));
     }
     LabelPredicted::new(&seen, parts)
@@ -133,6 +133,25 @@ impl OnlineGlm<LearnedSpread> {
     pub fn log_size(&self) -> Marginal {
         let sizes = self.engine.weights().into_iter().zip(&self.engine.members);
         Marginal::of_gaussians(&sizes.map(|(weight, member)| (weight, member.state.projection())).collect::<Vec<_>>())
+    }
+}
+
+impl OnlineGlm<InflatedCounts> {
+    /// The posterior of the logarithm of the size: labels that are no excess zeros have the variance `m + m²/size` about their mean `m`.
+    #[must_use]
+    pub fn log_size(&self) -> Marginal {
+        self.number(0)
+    }
+
+    /// The posterior of the log odds of an excess zero, `log π/(1−π)`.
+    #[must_use]
+    pub fn logit_share(&self) -> Marginal {
+        self.number(1)
+    }
+
+    fn number(&self, i: usize) -> Marginal {
+        let seen = self.engine.weights().into_iter().zip(&self.engine.members);
+        Marginal::of_gaussians(&seen.map(|(weight, member)| (weight, member.state.number(i))).collect::<Vec<_>>())
     }
 }
 

@@ -121,7 +121,7 @@ macro_rules! one_predictor {
             /// all inputs 0.
             #[must_use]
             pub fn weights(&self) -> Draw {
-                Draw::new(&self.engine.design, &self.engine.mean())
+                self.engine.mean_weights()
             }
 
             /// The same for each member of the average over prior scales and memories; none where one cannot be computed.

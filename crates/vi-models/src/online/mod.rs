@@ -13,6 +13,7 @@
 //! | predict a positive number that is skewed | [`OnlineLinear::of_logarithm`], [`OnlineRobust::of_logarithm`] |
 //! | predict a count, or successes among trials | [`OnlineGlm`] with a [`family`] |
 //! | predict a count that varies more than a Poisson's, by an unknown amount | [`OnlineGlm`] with [`family::LearnedSpread`] |
+//! | predict a count of which many are 0 whatever the inputs | [`OnlineGlm`] with [`family::InflatedCounts`] |
 //! | predict one of several classes | [`OnlineSoftmax`] |
 //! | learn with effects that differ from group to group (random effects) | [`GroupedLinear`], [`GroupedGlm`] |
 //! | predict one of many classes, or use another belief than a full covariance | [`OnlineSoftmax::by_class`] |
@@ -92,6 +93,7 @@ mod engine;
 pub mod family;
 mod glm;
 mod grouped;
+mod inflated;
 mod info;
 mod linear;
 mod logistic;
@@ -99,10 +101,12 @@ mod model;
 mod nested;
 mod observation;
 mod one_gaussian;
+mod pair;
 mod points;
 mod posterior;
 mod predicted;
 mod prediction;
+mod profile;
 mod rescale;
 mod robust;
 mod row;

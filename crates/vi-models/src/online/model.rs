@@ -4,7 +4,7 @@ use rand::Rng;
 use serde::{Deserialize, Serialize};
 use vi_core::batch::{BatchInfo, BatchSettings};
 
-use super::family::{Counts, LearnedSpread, Probit, SpreadCounts, Trials};
+use super::family::{Counts, InflatedCounts, LearnedSpread, Probit, SpreadCounts, Trials};
 use super::observation::Size;
 use super::{
     Coefficient, Draw, Observation, OneGaussian, OnlineGlm, OnlineInfo, OnlineLinear, OnlineLogistic, OnlineRobust,
@@ -44,6 +44,8 @@ pub enum Kind {
     },
     /// Counts that vary more than a Poisson's by an amount that is learned, by [`OnlineGlm`].
     LearnedSpread,
+    /// Counts with excess zeros besides, whose share is learned, by [`OnlineGlm`].
+    ZeroInflated,
     /// Positive numbers by their logarithm, by [`OnlineLinear::of_logarithm`].
     LogNumber {
         /// Shape and rate of the prior of the noise of the logarithm.
@@ -120,6 +122,8 @@ pub enum Model {
     Spread(OnlineGlm<SpreadCounts>),
     /// Counts that vary more than a Poisson's by an amount that is learned.
     LearnedSpread(OnlineGlm<LearnedSpread>),
+    /// Counts with excess zeros besides, whose share is learned.
+    ZeroInflated(OnlineGlm<InflatedCounts>),
     /// Numbers with heavy tails, or their logarithm.
     Robust(OnlineRobust),
     /// The same with a spread that follows the inputs.
@@ -142,6 +146,7 @@ macro_rules! each {
             Self::Trials($own) => $one,
             Self::Spread($own) => $one,
             Self::LearnedSpread($own) => $one,
+            Self::ZeroInflated($own) => $one,
             Self::Robust($own) => $one,
             Self::Varying($own) => $one,
             Self::Classes($softmax) => $classes,
@@ -170,6 +175,7 @@ impl Model {
             Kind::Trials => Self::Trials(OnlineGlm::with_settings(inputs, Trials, settings)?),
             Kind::Spread { size } => Self::Spread(OnlineGlm::with_settings(inputs, SpreadCounts { size }, settings)?),
             Kind::LearnedSpread => Self::LearnedSpread(OnlineGlm::with_settings(inputs, LearnedSpread, settings)?),
+            Kind::ZeroInflated => Self::ZeroInflated(OnlineGlm::with_settings(inputs, InflatedCounts, settings)?),
             Kind::LogNumber { noise: (shape, rate) } => {
                 Self::Number(OnlineLinear::of_logarithm(inputs, settings, shape, rate)?)
             }
@@ -201,6 +207,7 @@ impl Model {
             Self::Trials(_) => Kind::Trials,
             Self::Spread(model) => Kind::Spread { size: model.family().size },
             Self::LearnedSpread(_) => Kind::LearnedSpread,
+            Self::ZeroInflated(_) => Kind::ZeroInflated,
             Self::Robust(model) if model.is_of_logarithm() => Kind::LogRobust { unit: model.unit() },
             Self::Robust(model) => Kind::Robust { unit: model.unit() },
             Self::Varying(model) if model.is_of_logarithm() => Kind::LogVarying { unit: model.unit() },
@@ -220,6 +227,7 @@ impl Model {
             Self::Trials(_) => "Trials",
             Self::Spread(_) => "Spread",
             Self::LearnedSpread(_) => "LearnedSpread",
+            Self::ZeroInflated(_) => "ZeroInflated",
             Self::Robust(_) => "Robust",
             Self::Varying(_) => "Varying",
         }
@@ -289,6 +297,7 @@ impl Model {
             Self::Trials(model) => Prediction::Trials(model.predict(row, at)?),
             Self::Spread(model) => Prediction::Spread(model.predict(row, at)?),
             Self::LearnedSpread(model) => Prediction::Spread(model.predict(row, at)?),
+            Self::ZeroInflated(model) => Prediction::Inflated(model.predict(row, at)?),
             Self::Robust(model) => Prediction::Number(model.predict_at(row, at.offset)?),
             Self::Varying(model) => Prediction::Number(model.predict_at(row, at.offset)?),
         })
@@ -313,6 +322,7 @@ impl Model {
             Self::Trials(model) => model.predict_and_update(row, observed)?.map(Prediction::Trials),
             Self::Spread(model) => model.predict_and_update(row, observed)?.map(Prediction::Spread),
             Self::LearnedSpread(model) => model.predict_and_update(row, observed)?.map(Prediction::Spread),
+            Self::ZeroInflated(model) => model.predict_and_update(row, observed)?.map(Prediction::Inflated),
             Self::Robust(model) => model.predict_and_update(row, observed)?.map(Prediction::Number),
             Self::Varying(model) => model.predict_and_update(row, observed)?.map(Prediction::Number),
             Self::Classes(_) => {
@@ -474,7 +484,7 @@ impl Model {
                 }
             };
         }
-        merged!(Number, Count, Two, Classes, Probit, Trials, Spread, LearnedSpread, Robust, Varying)
+        merged!(Number, Count, Two, Classes, Probit, Trials, Spread, LearnedSpread, ZeroInflated, Robust, Varying)
     }
 
     /// What the model has learned, as one Gaussian.
@@ -490,8 +500,8 @@ impl Model {
             Self::Probit(model) => model.gaussian(),
             Self::Trials(model) => model.gaussian(),
             Self::Spread(model) => model.gaussian(),
-            Self::Classes(_) | Self::LearnedSpread(_) | Self::Robust(_) | Self::Varying(_) => {
-                let what = "one Gaussian of several classes, or of a spread or tails that are learned";
+            Self::Classes(_) | Self::LearnedSpread(_) | Self::ZeroInflated(_) | Self::Robust(_) | Self::Varying(_) => {
+                let what = "one Gaussian of several classes, or of a spread, excess zeros or tails that are learned";
                 Err(ModelError::Unsupported { what })
             }
         }

@@ -129,9 +129,18 @@ fn along(draw: &Draw, row: Row<'_>) -> (f64, f64) {
 }
 
 impl<F: ScalarFamily> Engine<F> {
+    /// The posterior mean of the weights.
+    pub(super) fn mean_weights(&self) -> Draw {
+        let levels = self.weights().into_iter().zip(&self.members);
+        let level: f64 = levels.map(|(weight, member)| weight * self.family.level(&member.state).mean).sum();
+        Draw::new(&self.design, &self.mean()).raised(level)
+    }
+
     /// The posterior mean of the weights of each member; none where one cannot be computed.
     pub(super) fn means(&self) -> Vec<Draw> {
-        let of = |member: &super::engine::Member<F::State>| Some(Draw::new(&self.design, &member.mean().ok()?));
+        let of = |member: &super::engine::Member<F::State>| {
+            Some(Draw::new(&self.design, &member.mean().ok()?).raised(self.family.level(&member.state).mean))
+        };
         self.members.iter().map(of).collect::<Option<_>>().unwrap_or_default()
     }
 }
@@ -142,7 +151,7 @@ impl Model {
     ///
     /// # Errors
     /// As [`predict`](Self::predict); [`ModelError::Unsupported`] for kinds whose draws leave something of the label open: several classes, a
-    /// learned spread of counts, heavy tails.
+    /// learned spread of counts, excess zeros, heavy tails.
     pub fn predict_given(&self, draw: &Draw, row: Row<'_>, at: Observation) -> Result<Prediction, ModelError> {
         fn label<L: CountPrediction>(seen: [(f64, Projection); 1], own: L) -> Result<LabelPredicted<L>, ModelError> {
             LabelPredicted::new(&seen, vec![(1.0, seen[0].1, own)])

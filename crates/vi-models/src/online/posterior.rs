@@ -47,6 +47,8 @@ pub struct Posterior {
     rows: Arc<dyn RowDensities>,
     prior: Prior,
     design: Design,
+    /// The part of the intercept that is no weight.
+    level: f64,
     /// The names of the inputs.
     names: Vec<String>,
     observations: u64,
@@ -64,9 +66,10 @@ impl Posterior {
         engine.check_kept()?;
         let (x, observed) = engine.design_matrix()?;
         let rows = engine.family.row_densities(&engine.best().state, &observed)?;
+        let level = engine.family.level(&engine.best().state).mean;
         let (design, observations) = (engine.design.clone(), engine.observations);
         let names = (0..design.inputs).map(|j| engine.name(j)).collect();
-        Ok(Self { x, rows, prior: Prior::of(engine)?, design, names, observations })
+        Ok(Self { x, rows, prior: Prior::of(engine)?, design, level, names, observations })
     }
 
     /// The names of the columns of [`in_units`](Self::in_units): each input's (`x0`, `x1` and so on where it has none) and
@@ -96,7 +99,7 @@ impl Posterior {
                 for (j, value) in columns.iter_mut().enumerate() {
                     *value = draws[(i, class * p + j)];
                 }
-                let Draw { intercept, weights, .. } = Draw::new(&self.design, &columns);
+                let Draw { intercept, weights, .. } = Draw::new(&self.design, &columns).raised(self.level);
                 for (j, value) in weights.into_iter().chain([intercept]).enumerate() {
                     out[(i, class * (inputs + 1) + j)] = value;
                 }

@@ -119,6 +119,13 @@ impl<L: CountPrediction> LabelPredicted<L> {
         Ok(Self { predictor: Marginal::of_gaussians(seen), mean, variance, label })
     }
 
+    /// The probability that the label is an excess zero; 0 in families that have none.
+    #[must_use]
+    pub fn excess(&self) -> f64 {
+        let parts = self.label.weights().iter().zip(self.label.components());
+        parts.map(|(weight, part)| weight * part.likelihood().excess()).sum()
+    }
+
     /// The predictive density `log p(y)` in nats, averaged over the posterior of the weights.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use rand::Rng;
 use vi_core::Mixture8;
 
 use super::{LabelPredicted, NumberPredicted, ProbabilityPredicted};
-use crate::likelihood::{BernoulliProbit, Binomial, NegativeBinomial, Poisson};
+use crate::likelihood::{BernoulliProbit, Binomial, NegativeBinomial, Poisson, ZeroInflated};
 use crate::softmax::SoftmaxPrediction;
 use crate::{Interval, ModelError};
 
@@ -26,6 +26,8 @@ pub enum Prediction {
     Trials(LabelPredicted<Binomial<Mixture8>>),
     /// Of a count that varies more than a Poisson's.
     Spread(LabelPredicted<NegativeBinomial<Mixture8>>),
+    /// Of a count with excess zeros.
+    Inflated(LabelPredicted<ZeroInflated>),
 }
 
 /// A body for the prediction of a number, a probability, a label of another family, and classes.
@@ -38,6 +40,7 @@ macro_rules! each {
             Self::Probit($l) => $label,
             Self::Trials($l) => $label,
             Self::Spread($l) => $label,
+            Self::Inflated($l) => $label,
             Self::Classes($c) => $classes,
         }
     };
@@ -115,7 +118,7 @@ impl Prediction {
             Self::Two(seen) => Some(usize::from(seen.probability > 0.5)),
             Self::Probit(seen) => Some(usize::from(seen.mean > 0.5)),
             Self::Classes(seen) => Some(seen.most_probable()),
-            Self::Number(_) | Self::Count(_) | Self::Trials(_) | Self::Spread(_) => None,
+            Self::Number(_) | Self::Count(_) | Self::Trials(_) | Self::Spread(_) | Self::Inflated(_) => None,
         }
     }
 

@@ -215,7 +215,13 @@ impl ScalarFamily for Robust {
         Ok(0.0)
     }
 
-    fn fit_state(&self, at: &Noise, observed: &[Observation], seen: &[Projection]) -> Result<(Noise, f64), Error> {
+    fn fit_state(
+        &self,
+        at: &Noise,
+        observed: &[Observation],
+        seen: &[Projection],
+        _has_level: bool,
+    ) -> Result<(Noise, f64), Error> {
         at.fitted_to(observed.iter().zip(seen).map(|(own, seen)| Ok((distance(own, *seen)?, own.weight))))
     }
 }

@@ -207,6 +207,7 @@ impl ScalarFamily for LearnedSpread {
         at: &SizeBelief,
         observed: &[Observation],
         seen: &[Projection],
+        _has_level: bool,
     ) -> Result<(SizeBelief, f64), Error> {
         let rows = |u: f64| -> Result<f64, Error> {
             let mut sum = 0.0;

@@ -32,8 +32,9 @@ const FEWEST_EQUAL: u64 = 10;
 /// A trial of several kinds of models on the first rows: each learns them, and the log probability that each gave to the labels says
 /// which is to learn all. The first half of the rows does not count.
 ///
-/// The plain candidate is chosen unless another is better by more than a nat. A candidate that cannot learn a row that another could is
-/// out, and so is one that is 100 nats behind after 60, 120, 240, … rows, which bounds the cost. The trial ends after 2000 rows.
+/// The plain candidate is chosen unless another is better by more than a nat, and one with excess zeros only if it is better by a further nat than
+/// those without. A candidate that cannot learn a row that another could is out, and so is one that is 100 nats behind after 60, 120, 240, … rows,
+/// which bounds the cost. The trial ends after 2000 rows.
 ///
 /// Where more than half the labels are one number, kinds with heavy tails are out too, if they are not the plain one: a learned scale shrinks to
 /// that number, where the density has no bound, and the mean and the intervals of all other labels are lost.
@@ -222,7 +223,9 @@ impl Trial {
     fn best(&self) -> &Candidate {
         let of = |candidate: &Candidate| self.gained(candidate).unwrap_or(f64::NEG_INFINITY);
         let start = (&self.plain, of(&self.plain) + MARGIN);
-        let better = |best: (_, f64), other| if of(other) > best.1 { (other, of(other)) } else { best };
+        let handicap = |other: &Candidate| if matches!(other.model, Model::ZeroInflated(_)) { MARGIN } else { 0.0 };
+        let better =
+            |best: (_, f64), other| if of(other) - handicap(other) > best.1 { (other, of(other)) } else { best };
         self.others.iter().fold(start, better).0
     }
 

@@ -8,7 +8,7 @@ use vi_core::{BernoulliLogit, Error, GaussianExpectation, Mixture8, quadrature};
 
 use super::ProbabilityVariance;
 use super::crossing::Crossing;
-use crate::likelihood::{BernoulliProbit, Binomial, NegativeBinomial, Offset, Poisson};
+use crate::likelihood::{BernoulliProbit, Binomial, NegativeBinomial, Offset, Poisson, ZeroInflated};
 
 /// A family of labels 0, 1, 2, … whose predictive distribution is known: moments, distribution function and draws.
 pub trait CountPrediction: GaussianExpectation {
@@ -30,8 +30,13 @@ pub trait CountPrediction: GaussianExpectation {
     /// The largest possible label; infinite for counts without a limit.
     fn largest(&self) -> f64;
 
-    /// `(log P(Y = 0 | t), q)` at `e^t`, in a family with `P(Y = y+1 | t) = P(Y = y | t)·q(t)·s(y)`; `None`, the default, in
-    /// other families. With it intervals of small counts cost a tenth.
+    /// The probability of a 0 whatever the predictor, which the [recurrence](Self::recurrence) leaves out; 0 by default.
+    fn excess(&self) -> f64 {
+        0.0
+    }
+
+    /// `(log P(Y = 0 | t), q)` at `e^t`, in a family with `P(Y = y+1 | t) = P(Y = y | t)·q(t)·s(y)` but for the [excess](Self::excess); `None`,
+    /// the default, in other families. With it intervals of small counts cost a tenth.
     fn recurrence(&self, _exp_t: f64) -> Option<(f64, f64)> {
         None
     }
@@ -210,6 +215,43 @@ impl CountPrediction for NegativeBinomial<Mixture8> {
     }
 }
 
+impl CountPrediction for ZeroInflated {
+    /// With mean `m` and variance `v` of the counts: `(1−π)m`, `(1−π)(v + πm²)`.
+    fn predictive_moments(&self, a: f64, nu: f64) -> (f64, f64) {
+        let (mean, variance) = self.counts().predictive_moments(a, nu);
+        let rest = 1.0 - self.share();
+        (rest * mean, rest * (variance + self.share() * mean * mean))
+    }
+
+    fn cdf(&self, y: f64, t: f64) -> f64 {
+        self.share() + (1.0 - self.share()) * self.counts().cdf(y, t)
+    }
+
+    fn predictive_cdf(&self, y: f64, a: f64, nu: f64) -> Result<f64, Error> {
+        Ok(self.share() + (1.0 - self.share()) * self.counts().predictive_cdf(y, a, nu)?)
+    }
+
+    fn largest(&self) -> f64 {
+        f64::INFINITY
+    }
+
+    fn excess(&self) -> f64 {
+        self.share()
+    }
+
+    fn recurrence(&self, exp_t: f64) -> Option<(f64, f64)> {
+        self.counts().recurrence(exp_t).map(|(log_first, ratio)| (self.log_rest() + log_first, ratio))
+    }
+
+    fn recurrence_step(&self, y: f64) -> f64 {
+        self.counts().recurrence_step(y)
+    }
+
+    fn draw<R: Rng + ?Sized>(&self, t: f64, rng: &mut R) -> Result<f64, Error> {
+        if rng.random::<f64>() < self.share() { Ok(0.0) } else { self.counts().draw(t, rng) }
+    }
+}
+
 impl<L: CountPrediction> CountPrediction for Offset<L> {
     fn predictive_moments(&self, a: f64, nu: f64) -> (f64, f64) {
         self.likelihood().predictive_moments(a + self.offset(), nu)
@@ -225,6 +267,10 @@ impl<L: CountPrediction> CountPrediction for Offset<L> {
 
     fn largest(&self) -> f64 {
         self.likelihood().largest()
+    }
+
+    fn excess(&self) -> f64 {
+        self.likelihood().excess()
     }
 
     fn recurrence(&self, exp_t: f64) -> Option<(f64, f64)> {

@@ -33,12 +33,13 @@ where
     if largest > MOST_COUNTS || largest.is_nan() {
         return None;
     }
-    let mut walks = Vec::new();
+    let (mut walks, mut excess) = (Vec::new(), 0.0);
     for (weight, part) in parts {
         walks.push(Walk::new(weight, part, largest)?);
+        excess += weight * part.likelihood().excess();
     }
     let (mut found, mut k) = ([0.0; N], 0);
-    let (mut y, mut even, mut odd) = (0.0, 0.0, 0.0);
+    let (mut y, mut even, mut odd) = (0.0, 0.5 * excess, 0.5 * excess);
     while k < N {
         if y > MOST_COUNTS {
             return None;
@@ -158,7 +159,7 @@ mod tests {
     use vi_core::Projection;
 
     use super::*;
-    use crate::likelihood::{BernoulliProbit, Binomial, NegativeBinomial, Offset, Poisson};
+    use crate::likelihood::{BernoulliProbit, Binomial, NegativeBinomial, Offset, Poisson, ZeroInflated};
     use crate::predict::count_quantile;
 
     const LEVELS: [f64; 5] = [0.005, 0.05, 0.3, 0.95, 0.995];
@@ -190,6 +191,7 @@ mod tests {
             beside_the_search(&Binomial::new(40.0).unwrap()),
             beside_the_search(&NegativeBinomial::new(0.3).unwrap()),
             beside_the_search(&NegativeBinomial::new(12.0).unwrap().with_exposure(0.5).unwrap()),
+            beside_the_search(&ZeroInflated::new(0.3, NegativeBinomial::new(2.0).unwrap()).unwrap()),
         ];
         // Of 25 each; the others have many counts.
         assert!(families.into_iter().all(|found| found >= 15), "{families:?}");

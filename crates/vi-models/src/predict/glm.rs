@@ -45,7 +45,7 @@ impl<L: CountPrediction> CountsPredicted<L> {
     }
 
     /// The family, with what is known of this label's offset, exposure or trials.
-    pub(super) fn likelihood(&self) -> &L {
+    pub(crate) fn likelihood(&self) -> &L {
         &self.likelihood
     }
 
@@ -169,7 +169,7 @@ mod tests {
     use vi_core::{BernoulliLogit, Mixture8};
 
     use super::*;
-    use crate::likelihood::{BernoulliProbit, Binomial, NegativeBinomial, Offset, Poisson};
+    use crate::likelihood::{BernoulliProbit, Binomial, NegativeBinomial, Offset, Poisson, ZeroInflated};
 
     const SEEN: [Projection; 4] = [
         Projection { mean: 0.3, variance: 0.0 },
@@ -218,7 +218,9 @@ mod tests {
         against_sums(BernoulliProbit, 1, 1e-10);
         against_sums(Binomial::new(12.0).unwrap(), 12, 12.0 * 1e-8);
         against_sums(Poisson::new(1.5).unwrap(), 4000, 1e-9);
-        against_sums(NegativeBinomial::new(3.0).unwrap().with_exposure(0.7).unwrap(), 4000, 1e-7);
+        let spread = NegativeBinomial::new(3.0).unwrap().with_exposure(0.7).unwrap();
+        against_sums(spread, 4000, 1e-7);
+        against_sums(ZeroInflated::new(0.4, spread).unwrap(), 4000, 1e-7);
     }
 
     #[test]
@@ -236,6 +238,8 @@ mod tests {
         check(binomial.mean, binomial.variance, Box::new(move |rng| binomial.draw(rng).unwrap()));
         let spread = CountsPredicted::new(seen, NegativeBinomial::new(2.0).unwrap());
         check(spread.mean, spread.variance, Box::new(move |rng| spread.draw(rng).unwrap()));
+        let inflated = CountsPredicted::new(seen, ZeroInflated::new(0.4, NegativeBinomial::new(2.0).unwrap()).unwrap());
+        check(inflated.mean, inflated.variance, Box::new(move |rng| inflated.draw(rng).unwrap()));
         let offset = CountsPredicted::new(seen, Offset::new(BernoulliProbit, 0.7).unwrap());
         check(offset.mean, offset.variance, Box::new(move |rng| offset.draw(rng).unwrap()));
     }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use vi_models::ModelError;
-use vi_models::online::family::{Counts, LearnedSpread, Probit, SpreadCounts, Trials};
+use vi_models::online::family::{Counts, InflatedCounts, LearnedSpread, Probit, SpreadCounts, Trials};
 use vi_models::online::{
     Kind, Model, Observation, OnlineGlm, OnlineLinear, OnlineLogistic, OnlineRobust, OnlineSettings, OnlineSoftmax,
     OnlineVarying, RefineSettings, Row,
@@ -10,7 +10,7 @@ use vi_models::online::{
 
 const NOISE: (f64, f64) = (3.0, 2.0);
 
-const KINDS: [Kind; 11] = [
+const KINDS: [Kind; 12] = [
     Kind::Number { noise: NOISE },
     Kind::Count,
     Kind::Two,
@@ -22,6 +22,7 @@ const KINDS: [Kind; 11] = [
     Kind::LearnedSpread,
     Kind::Robust { unit: (0.0, 1.0) },
     Kind::Varying { unit: (0.0, 1.0) },
+    Kind::ZeroInflated,
 ];
 
 fn rows() -> impl Iterator<Item = ([f64; 2], Observation)> {
@@ -64,6 +65,7 @@ fn a_model_of_any_kind_is_stored_as_the_model_within_under_its_name() {
     same!(8, OnlineGlm::with_settings(2, LearnedSpread, settings()));
     same!(9, OnlineRobust::with_settings(2, settings(), (0.0, 1.0)));
     same!(10, OnlineVarying::with_settings(2, settings(), (0.0, 1.0)));
+    same!(11, OnlineGlm::with_settings(2, InflatedCounts, settings()));
 }
 
 #[test]

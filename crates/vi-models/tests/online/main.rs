@@ -12,6 +12,7 @@ mod drift;
 mod exact;
 mod families;
 mod hashed;
+mod inflated;
 mod learning;
 mod narrow;
 mod order;

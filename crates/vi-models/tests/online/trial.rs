@@ -32,13 +32,17 @@ fn the_family_that_made_the_labels_is_chosen() {
     assert_eq!(chosen(&NUMBERS, 300, |x, rng| x + 0.5 * tails.sample(rng)).chosen(), NUMBERS[1]);
     assert_eq!(chosen(&NUMBERS, 300, |x, rng| (x + normal(rng)).exp()).chosen(), NUMBERS[2]);
     assert_eq!(chosen(&NUMBERS, 300, |x, rng| (x + tails.sample(rng)).exp()).chosen(), NUMBERS[3]);
-    let counts = [Kind::Count, Kind::LearnedSpread];
+    let counts = [Kind::Count, Kind::LearnedSpread, Kind::ZeroInflated];
     let count = |mean: f64, rng: &mut ChaCha8Rng| Poisson::new(mean.max(1e-300)).unwrap().sample(rng);
     assert_eq!(chosen(&counts, 300, |x, rng| count((1.0 + 0.3 * x).exp(), rng)).chosen(), counts[0]);
     let spread = Gamma::new(1.0, 1.0).unwrap();
     let trial = chosen(&counts, 300, |x, rng| count((1.0 + 0.3 * x).exp() * spread.sample(rng), rng));
     assert_eq!(trial.chosen(), counts[1]);
     assert!(trial.behind()[0].1 > 10.0 && trial.behind()[1] == (counts[1], 0.0));
+    let excess = |rng: &mut ChaCha8Rng| f64::from(u8::from(rng.random::<f64>() > 0.4));
+    let trial = chosen(&counts, 300, |x, rng| excess(rng) * count((1.0 + 0.3 * x).exp(), rng));
+    assert_eq!(trial.chosen(), counts[2]);
+    assert!(trial.behind()[1].1 > 3.0);
 }
 
 #[test]

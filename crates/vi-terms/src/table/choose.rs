@@ -9,7 +9,7 @@ use crate::table::learn::Reader;
 use crate::table::plan::Plan;
 use crate::table::schema::Schema;
 use crate::table::source::{Columns, NOWHERE, Record};
-use crate::table::target::Target;
+use crate::table::target::{Target, TargetKind};
 use crate::table::text::many;
 
 /// The chosen family and the evidence for it.
@@ -51,6 +51,7 @@ fn name(kind: Kind) -> &'static str {
         Kind::LogVarying { .. } => "log-varying",
         Kind::Count => "poisson",
         Kind::LearnedSpread => "negative-binomial",
+        Kind::ZeroInflated => "zero-inflated",
         _ => "classes",
     }
 }
@@ -81,8 +82,9 @@ pub(crate) fn chosen(
     columns: &Columns,
 ) -> Result<(Model, Option<Chosen>), TermsError> {
     let new = |kind: Kind| plan.model_of(kind, &target.kind, schema.names());
-    // One pass tells the families apart at a fraction of the cost of fits.
-    let quick = Plan { start: Start::OnePass, ..plan.clone() };
+    // One pass tells the families apart at a fraction of the cost of fits, but for excess zeros, which it takes for a small size.
+    let start = if target.kind == TargetKind::Count { plan.start } else { Start::OnePass };
+    let quick = Plan { start, ..plan.clone() };
     let tried = |kind: Kind| quick.model_of(kind, &target.kind, schema.names());
     let (plain, others) = plan.kinds(&target.kind, schema.names().len());
     let model = new(plain)?;

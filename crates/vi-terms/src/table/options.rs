@@ -165,11 +165,13 @@ pub enum Family {
     Poisson,
     /// A count that varies more, by an amount that is learned.
     NegativeBinomial,
+    /// The same with excess zeros, whose share is learned.
+    ZeroInflated,
 }
 
 impl Family {
     /// All families.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Auto,
         Self::Number,
         Self::Gaussian,
@@ -182,6 +184,7 @@ impl Family {
         Self::Count,
         Self::Poisson,
         Self::NegativeBinomial,
+        Self::ZeroInflated,
     ];
 
     /// The name, as on the command line.
@@ -200,6 +203,7 @@ impl Family {
             Self::Count => "count",
             Self::Poisson => "poisson",
             Self::NegativeBinomial => "negative-binomial",
+            Self::ZeroInflated => "zero-inflated",
         }
     }
 

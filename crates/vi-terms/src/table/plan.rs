@@ -109,8 +109,9 @@ impl Plan {
                 }
             }
             (TargetKind::Count, Family::NegativeBinomial) => (Kind::LearnedSpread, Vec::new()),
+            (TargetKind::Count, Family::ZeroInflated) => (Kind::ZeroInflated, Vec::new()),
             (TargetKind::Count, Family::Poisson) => (Kind::Count, Vec::new()),
-            (TargetKind::Count, _) => (Kind::Count, several(vec![Kind::LearnedSpread])),
+            (TargetKind::Count, _) => (Kind::Count, several(vec![Kind::LearnedSpread, Kind::ZeroInflated])),
             (TargetKind::Classes(classes), _) if classes.len() == 2 => (Kind::Two, Vec::new()),
             (TargetKind::Classes(classes), _) => {
                 // Only a full covariance is kept over several classes together.
@@ -171,7 +172,7 @@ impl Plan {
 pub(crate) fn is_of(model: &Model, target: &TargetKind, inputs: usize) -> bool {
     let kind = match (model, target) {
         (Model::Number(_) | Model::Robust(_) | Model::Varying(_), TargetKind::Number)
-        | (Model::Count(_) | Model::LearnedSpread(_), TargetKind::Count) => true,
+        | (Model::Count(_) | Model::LearnedSpread(_) | Model::ZeroInflated(_), TargetKind::Count) => true,
         (Model::Two(_), TargetKind::Classes(classes)) => classes.len() == 2,
         (Model::Classes(_), TargetKind::Classes(classes)) => classes.len() > 2,
         _ => false,

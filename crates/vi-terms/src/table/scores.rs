@@ -127,6 +127,7 @@ fn point(predicted: &Prediction) -> Option<f64> {
     let point = match predicted {
         Prediction::Count(predicted) => Some(predicted.predictor.mean().exp()),
         Prediction::Spread(predicted) => Some(predicted.predictor.mean().exp()),
+        Prediction::Inflated(predicted) => Some((1.0 - predicted.excess()) * predicted.predictor.mean().exp()),
         _ => predicted.mean(),
     };
     point.filter(|point| point.is_finite())

@@ -93,6 +93,10 @@ pub fn head(document: &Document) -> String {
         let (freedom, scale) = (number(freedom), number(scale));
         add(&mut text, &format!("noise         Student-t, {freedom} degrees of freedom, scale {scale}{of}\n"));
     }
+    if let Ok(Some((share, Interval { lower, upper }))) = excess(&document.model) {
+        let [share, lower, upper] = [share, lower, upper].map(|share| number(100.0 * share));
+        add(&mut text, &format!("zeros         {share} % are excess zeros, {lower} to {upper}\n"));
+    }
     if let Ok(spread) = spread(&document.model, false) {
         let words =
             spread.iter().take(FEW / 2).map(|line| format!("{} for each unit of {}", factor(line.mean), line.name));
@@ -173,6 +177,14 @@ fn noise(model: &Model) -> Option<(f64, f64)> {
         Model::Varying(model) => Some(model.noise()),
         _ => None,
     }
+}
+
+/// The share of excess zeros with its interval.
+fn excess(model: &Model) -> Result<Option<(f64, Interval)>, TermsError> {
+    let Model::ZeroInflated(model) = model else { return Ok(None) };
+    let Interval { lower, upper } = model.logit_share().interval(LEVEL)?;
+    let [share, lower, upper] = [model.logit_share().quantile(0.5)?, lower, upper].map(vi_core::special::sigmoid);
+    Ok(Some((share, Interval { lower, upper })))
 }
 
 /// The coefficients of the logarithm of the spread, the surest first: all, or those whose interval leaves 0 out.
@@ -511,6 +523,7 @@ pub fn card(document: &Document) -> Result<Value, TermsError> {
         "effects": effects,
         "family": document.chosen,
         "noise": noise(&document.model).map(|(freedom, scale)| json!({ "degrees_of_freedom": freedom, "scale": scale })),
+        "excess_zeros": excess(&document.model)?.map(|(share, Interval { lower, upper })| json!({ "share": share, "lower": lower, "upper": upper })),
         "spread": (!spread.is_empty()).then_some(spread),
         "relevance": document.relevance,
         "imported": document.imported,

@@ -108,12 +108,12 @@ impl Target {
                 }
                 TargetKind::Classes(found)
             }
-            (Family::Count | Family::Poisson | Family::NegativeBinomial, Some(numbers))
+            (Family::Count | Family::Poisson | Family::NegativeBinomial | Family::ZeroInflated, Some(numbers))
                 if numbers.iter().all(|x| *x >= 0.0 && x.fract() == 0.0) =>
             {
                 TargetKind::Count
             }
-            (Family::Count | Family::Poisson | Family::NegativeBinomial, _) => {
+            (Family::Count | Family::Poisson | Family::NegativeBinomial | Family::ZeroInflated, _) => {
                 return Err(fail("some values are not counts (0, 1, 2, …)".to_owned()));
             }
             (Family::LogNormal | Family::LogRobust | Family::LogVarying, Some(numbers))

@@ -304,6 +304,7 @@ const TYPES: [(&str, Option<f64>); MODELS.len()] = [
     ("OnlineSoftmax::by_class", Some(3.0)),
     ("OnlineRobust", None),
     ("OnlineVarying", None),
+    ("OnlineGlm<InflatedCounts>", Some(1.5)),
 ];
 
 fn front_door(entries: &mut Entries) {

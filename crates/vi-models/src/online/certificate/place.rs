@@ -109,6 +109,7 @@ impl<'a> Line<'a> {
             Prediction::Count(seen) => counts(Box::new(|p| seen.quantile(p))),
             Prediction::Trials(seen) => counts(Box::new(|p| seen.quantile(p))),
             Prediction::Spread(seen) => counts(Box::new(|p| seen.quantile(p))),
+            Prediction::Inflated(seen) => counts(Box::new(|p| seen.quantile(p))),
             Prediction::Two(_) | Prediction::Probit(_) | Prediction::Classes(_) => None,
         }
     }

@@ -20,7 +20,10 @@ fn model(kind: Kind, n: u32) -> Model {
         let label = match kind {
             Kind::Number { .. } => x + rng.sample::<f64, _>(StandardNormal),
             Kind::LogNumber { .. } => (0.3 * x + 0.5 * rng.sample::<f64, _>(StandardNormal)).exp(),
-            Kind::Count | Kind::LearnedSpread => Poisson::new((0.5 + 0.3 * x).exp()).unwrap().sample(&mut rng),
+            Kind::ZeroInflated if t % 3 == 0 => 0.0,
+            Kind::Count | Kind::LearnedSpread | Kind::ZeroInflated => {
+                Poisson::new((0.5 + 0.3 * x).exp()).unwrap().sample(&mut rng)
+            }
             _ => f64::from((t + t / 7) % 3),
         };
         model.update([x].as_slice().into(), Observation::new(label)).unwrap();
@@ -28,11 +31,12 @@ fn model(kind: Kind, n: u32) -> Model {
     model
 }
 
-const NUMBERS: [Kind; 4] = [
+const NUMBERS: [Kind; 5] = [
     Kind::Number { noise: OnlineLinear::DEFAULT_NOISE },
     Kind::LogNumber { noise: OnlineLinear::DEFAULT_NOISE },
     Kind::Count,
     Kind::LearnedSpread,
+    Kind::ZeroInflated,
 ];
 
 fn predicted(model: &Model, x: f64) -> Prediction {

@@ -130,7 +130,10 @@ impl<F: ScalarFamily> Engine<F> {
     pub(in crate::online) fn predictor(&self, row: Row<'_>, offset: f64) -> Result<Marginal, ModelError> {
         check_offset(offset)?;
         let Target { centre, scale, .. } = self.design.target;
-        let (origin, seen) = (offset + centre, self.project(row, 0.0)?);
+        let levels = self.members.iter().map(|member| self.family.level(&member.state));
+        let seen = self.project(row, 0.0)?.into_iter().zip(levels);
+        let seen: Vec<(f64, Projection)> = seen.map(|((weight, seen), level)| (weight, beside(seen, level))).collect();
+        let origin = offset + centre;
         if let Some(value) = seen.iter().map(|(_, seen)| origin + scale * seen.mean).find(|mean| !mean.is_finite()) {
             return Err(Error::Overflow { quantity: "the linear predictor, offset included", value }.into());
         }
@@ -140,6 +143,11 @@ impl<F: ScalarFamily> Engine<F> {
 
 /// What the members say of a row: the share of each, its projection, its state.
 pub(in crate::online) type Parts<S> = Vec<(f64, Projection, S)>;
+
+/// The sum of two independent numbers.
+pub(in crate::online) fn beside(one: Projection, other: Projection) -> Projection {
+    Projection { mean: one.mean + other.mean, variance: one.variance + other.variance }
+}
 
 /// A projection with the offset added.
 ///

@@ -1,7 +1,8 @@
 //! Draws of the weights, and of the scores of several rows together: what a choice among candidates is made from.
 
-use rand::Rng;
-use vi_core::Rows;
+use rand::{Rng, RngExt};
+use rand_distr::StandardNormal;
+use vi_core::{Projection, Rows};
 
 use super::Engine;
 use super::narrow::ScoresAt;
@@ -18,7 +19,14 @@ impl<F: ScalarFamily> Engine<F> {
         let member = self.draw_member(rng);
         let spread = self.family.draw_spread(&member.state, rng)?;
         let noise = matches!(F::PASS, Pass::Exact).then_some(spread * self.design.target.scale);
-        Draw { noise, ..Draw::new(&self.design, &member.draw(spread, rng)?) }.finite()
+        let drawn = Draw::new(&self.design, &member.draw(spread, rng)?);
+        Draw { noise, ..drawn }.raised(self.draw_level(&member.state, rng)).finite()
+    }
+
+    /// A draw of the part of the intercept that the state holds.
+    fn draw_level<R: Rng + ?Sized>(&self, state: &F::State, rng: &mut R) -> f64 {
+        let Projection { mean, variance } = self.family.level(state);
+        if variance > 0.0 { mean + variance.sqrt() * rng.sample::<f64, _>(StandardNormal) } else { mean }
     }
 
     /// Joint draws of the linear predictors of many rows, in the units of the labels: `draws × rows`.
@@ -51,7 +59,8 @@ impl<F: ScalarFamily> Engine<F> {
             if there.is_none() {
                 known.push((place, step, member.scores_at(&written, step)?));
             }
-            drawn.extend(known[at].2.draw(spread, rng).into_iter().map(|score| centre + scale * score));
+            let level = self.draw_level(&member.state, rng);
+            drawn.extend(known[at].2.draw(spread, rng).into_iter().map(|score| centre + scale * (score + level)));
         }
         check::results("drawn score", drawn.iter().copied())?;
         Ok(drawn)

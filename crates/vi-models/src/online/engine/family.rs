@@ -11,6 +11,7 @@ use vi_linalg::faer::MatRef;
 
 use super::Member;
 use super::order::RunLabel;
+use super::start::FEWEST;
 use crate::ModelError;
 use crate::online::apart::Apart;
 use crate::online::belief::{AnyBelief, AnyStep, BeliefKind};
@@ -52,6 +53,18 @@ pub trait Stateful {
     #[doc(hidden)]
     fn rescale(&self, state: &Self::State, log_det: f64, quadratic: f64) -> (f64, Self::State) {
         (log_det - 0.5 * quadratic, state.clone())
+    }
+
+    /// The Gaussian part of the intercept that the state holds beside the weights; 0 where it holds none.
+    #[doc(hidden)]
+    fn level(&self, _state: &Self::State) -> Projection {
+        Projection { mean: 0.0, variance: 0.0 }
+    }
+
+    /// By how much that part is larger in `state` than in the state `other`, where the rest of the state is as `other` has it.
+    #[doc(hidden)]
+    fn level_beside(&self, _state: &Self::State, _other: &Self::State) -> f64 {
+        0.0
     }
 
     /// Forgets part of the state: what rows have told it loses the factor `lambda`.
@@ -120,6 +133,11 @@ pub(crate) trait Family: Stateful + Clone + Debug + PartialEq + Serialize + Dese
     /// How many kinds of labels are sampled by themselves; of numbers 0 and others.
     fn run_strata(&self) -> usize {
         2
+    }
+
+    /// The least number of rows that are fitted together.
+    fn fewest_rows(&self) -> usize {
+        FEWEST
     }
 
     /// Whether there is one belief over all weights.

@@ -27,7 +27,7 @@ impl<F: Family> Engine<F> {
             around: Around::default(),
             lambda: 1.0,
             belief: AnyBelief::Full(belief.clone()),
-            state: self.family.initial(),
+            state: self.best().state.clone(),
             evidence: 0.0,
             log_mass: weight.ln(),
         };

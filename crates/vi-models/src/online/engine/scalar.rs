@@ -21,6 +21,7 @@ use super::learn::prior_variances;
 use super::narrow::Around;
 use super::one_pass::OnePass;
 use super::order::RunLabel;
+use super::start::FEWEST;
 use super::sweeps::propagated;
 use crate::ModelError;
 use crate::likelihood::Offset;
@@ -87,6 +88,9 @@ pub trait ScalarFamily: Stateful + Clone + Debug + PartialEq + Serialize + Deser
 
     /// What an observation has besides label, offset and weight.
     const SIZE: Size = Size::None;
+
+    /// The least number of rows that are fitted together.
+    const FEWEST_ROWS: usize = FEWEST;
 
     /// How one pass takes a row.
     const PASS: Pass = Pass::Moments;
@@ -183,7 +187,7 @@ pub trait ScalarFamily: Stateful + Clone + Debug + PartialEq + Serialize + Deser
     }
 
     /// The state learned from all first rows, each `seen` by the weights that were fitted to them `at` some state, and what
-    /// averaging over the state adds to the bound, in nats.
+    /// averaging over the state adds to the bound, in nats. `has_level` says whether the weights have an intercept.
     ///
     /// # Errors
     /// An overflow.
@@ -192,6 +196,7 @@ pub trait ScalarFamily: Stateful + Clone + Debug + PartialEq + Serialize + Deser
         _at: &Self::State,
         _observed: &[Observation],
         _seen: &[Projection],
+        _has_level: bool,
     ) -> Result<(Self::State, f64), Error> {
         Ok((self.initial(), 0.0))
     }
@@ -260,6 +265,10 @@ impl<F: ScalarFamily> Family for F {
         ScaledWeights { predictors: 1, columns, scaled, coupling: 0.0 }
     }
 
+    fn fewest_rows(&self) -> usize {
+        F::FEWEST_ROWS
+    }
+
     fn has_one_predictor(&self) -> bool {
         true
     }
@@ -301,9 +310,10 @@ impl<F: ScalarFamily> Family for F {
         let likelihoods = row_likelihoods(self, &state, observed)?;
         let (mut fitted, info) = propagated(prior, x, &y, &likelihoods, &settings(0))?;
         let mut log_evidence = info.bound();
+        let has_level = x.ncols().checked_sub(1).is_some_and(|last| (0..x.nrows()).all(|t| x[(t, last)] == 1.0));
         for round in 1..=rounds {
             let seen = seen_along_rows(&fitted.belief, x)?;
-            let (learned, gained) = self.fit_state(&state, observed, &seen)?;
+            let (learned, gained) = self.fit_state(&state, observed, &seen, has_level)?;
             state = learned;
             if round == rounds {
                 log_evidence += gained;

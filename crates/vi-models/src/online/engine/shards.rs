@@ -1,5 +1,7 @@
 //! Merging of posteriors learned on different rows.
 
+use std::borrow::Cow;
+
 use vi_core::merge::{Part, Pull};
 use vi_core::{Belief, Error, GaussianBelief};
 
@@ -26,20 +28,26 @@ impl<F: Family> Engine<F> {
             let prior = self.family.prior(&self.settings, own.prior_scale, self.design.columns())?;
             let parts: Vec<&Member<F::State>> =
                 std::iter::once(own).chain(shards.iter().map(|shard| &shard[m])).collect();
-            let beliefs: Vec<&AnyBelief> = parts.iter().map(|part| &part.belief).collect();
+            let states: Vec<&F::State> = parts.iter().map(|part| &part.state).collect();
+            let together = self.family.merge(&states, 0.0).1;
+            // What each shard says of the intercept beside the state of all.
+            let raised: Vec<Cow<'_, AnyBelief>> = parts
+                .iter()
+                .map(|part| part.belief.raised(self.family.level_beside(&part.state, &together)))
+                .collect::<Result<_, _>>()?;
+            let beliefs: Vec<&AnyBelief> = raised.iter().map(AsRef::as_ref).collect();
             let belief = AnyBelief::merge(&prior, &beliefs)?;
             if let AnyBelief::Full(merged) = &belief {
                 merged.cholesky()?;
             }
             let spread = spread(&prior, &beliefs, belief.mean())?;
-            let states: Vec<&F::State> = parts.iter().map(|part| &part.state).collect();
             let counted: Vec<Part<'_, AnyBelief>> = beliefs
                 .iter()
                 .zip(engines())
                 .map(|(&belief, of)| Part { belief, rows: of.observations as f64, runs: of.runs as f64 })
                 .collect();
             // The noise variance as the shards saw it, in whose units their disagreement is measured.
-            let noise = self.family.noise_variance(&self.family.merge(&states, 0.0).1);
+            let noise = self.family.noise_variance(&together);
             pulls.push(AnyBelief::pull(&prior, &belief, &counted).in_units_of(noise));
             let (gained, state) = self.family.merge(&states, spread);
             let evidence = parts.iter().map(|part| part.evidence).sum::<f64>()

@@ -205,7 +205,13 @@ impl ScalarFamily for LogScale {
         Ok(0.0)
     }
 
-    fn fit_state(&self, at: &Noise, observed: &[Observation], seen: &[Projection]) -> Result<(Noise, f64), Error> {
+    fn fit_state(
+        &self,
+        at: &Noise,
+        observed: &[Observation],
+        seen: &[Projection],
+        _has_level: bool,
+    ) -> Result<(Noise, f64), Error> {
         at.fitted_to(observed.iter().zip(seen).map(|(own, seen)| Ok((standard(own, *seen)?, own.weight))))
     }
 }
