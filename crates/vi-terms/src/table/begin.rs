@@ -127,11 +127,9 @@ fn document_of(
         schema.group(&target, (usize::from(options.levels), &named.number), records, columns);
     }
     // Whoever names the inputs means them as they are, and the inputs of parts must be alike.
-    let means = if shaped && options.formula.is_none() && !options.mergeable {
-        Means::in_place_of_levels(&mut schema, &target, records, columns)?
-    } else {
-        Means::default()
-    };
+    let meant = shaped && options.formula.is_none() && !options.mergeable;
+    let means = meant.then(|| Means::in_place_of_levels(&mut schema, &target, records, columns)).transpose()?;
+    let means = means.unwrap_or_default();
     let (with_means, beside_means) = (means.with(records, columns, &target)?, means.beside(columns));
     let (records, columns) = if means.is_empty() { (records, columns) } else { (&with_means[..], &beside_means) };
     if shaped {

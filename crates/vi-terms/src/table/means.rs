@@ -28,9 +28,9 @@ const MOST_LEVELS: usize = 1 << 20;
 const MOST_CLASSES: usize = 12;
 /// The share of rows of rare levels above which the other levels have no inputs of their own either.
 const MOST_RARE: f64 = 0.1;
-/// Levels from which on a column is one of many where new ones still come, and the share of the first rows that are late.
+/// Levels from which on a column is one of many where new ones still come, and the part of the first rows that is late: a tenth.
 const FEWEST_LEVELS: usize = 12;
-const LATE: f64 = 0.1;
+const LATE: usize = 10;
 /// Rows of levels that came before, by which `τ²` is known.
 const FEWEST_PAIRS: f64 = 20.0;
 /// The share of `v` that `τ²` has before, and the bounds of that share.
@@ -85,17 +85,13 @@ impl Means {
         let is_many = |name: &&String| {
             let own = schema.columns.iter().find(|own| own.name == **name && matches!(own.kind, Kind::Levels { .. }));
             let Ok(at) = columns.position(name) else { return false };
-            match own.map(|own| &own.kind) {
-                Some(Kind::Levels { levels, rare, .. }) => {
-                    *rare > 0 || levels.len() >= FEWEST_LEVELS && are_coming(records, at)
-                }
-                // What names something other than the rows comes again.
-                _ => {
-                    let left_out = schema.ignored.iter().any(|(own, why)| own == *name && names_rows(why));
-                    let called = schema.columns.iter().any(|own| own.name == **name) && is_called_identifier(name);
-                    (left_out || called) && come_again(records, at)
-                }
+            if let Some(Kind::Levels { levels, rare, .. }) = own.map(|own| &own.kind) {
+                return *rare > 0 || levels.len() >= FEWEST_LEVELS && are_coming(records, at);
             }
+            // What names something other than the rows comes again.
+            let left_out = schema.ignored.iter().any(|(own, why)| own == *name && names_rows(why));
+            let called = schema.columns.iter().any(|own| own.name == **name) && is_called_identifier(name);
+            (left_out || called) && come_again(records, at)
         };
         let levels =
             |name: &String| Levels { column: name.clone(), of: BTreeMap::new(), pairs: (0.0, vec![0.0; of.len()]) };
@@ -290,7 +286,7 @@ impl Means {
 
 /// Whether new levels of the column at `place` come until the end of the records, as in a table sorted by it.
 fn are_coming(records: &[Record], place: usize) -> bool {
-    let (early, late) = records.split_at((records.len() as f64 * (1.0 - LATE)) as usize);
+    let (early, late) = records.split_at(records.len() - records.len() / LATE);
     let known: HashSet<&str> = early.iter().map(|record| record.field(place)).collect();
     late.iter().any(|record| !known.contains(record.field(place)))
 }
@@ -310,11 +306,11 @@ fn key(text: &str) -> u64 {
 /// Centre and spread of numbers: their median, and the deviation of a Gaussian with their quartiles.
 fn unit(mut labels: Vec<f64>) -> (f64, f64) {
     labels.sort_unstable_by(f64::total_cmp);
-    let at = |share: f64| labels.get((share * labels.len() as f64) as usize).copied().unwrap_or(0.0);
-    let spread = (at(0.75) - at(0.25)) / QUARTILES;
+    let at = |quarters: usize| labels.get(quarters * labels.len() / 4).copied().unwrap_or(0.0);
+    let spread = (at(3) - at(1)) / QUARTILES;
     let widest = labels.last().unwrap_or(&0.0) - labels.first().unwrap_or(&0.0);
     let spread = [spread, widest].into_iter().find(|spread| spread.is_normal()).unwrap_or(1.0);
-    (at(0.5), spread)
+    (at(2), spread)
 }
 
 #[cfg(test)]
