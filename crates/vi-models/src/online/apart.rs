@@ -69,12 +69,13 @@ impl Apart {
         !self.parts.is_empty() && self.parts.iter().all(|part| part.is(kind))
     }
 
-    /// Returns every part towards the prior, as [`AnyBelief::towards`] does. On an error the parts are unchanged.
-    pub(super) fn towards(&mut self, prior: &AnyAnchor, lambda: f64) -> Result<(), Error> {
+    /// Returns every part towards the prior, as [`AnyBelief::towards`] does, and the sum of their spreads. On an error the parts are
+    /// unchanged.
+    pub(super) fn towards(&mut self, prior: &AnyAnchor, lambda: f64) -> Result<f64, Error> {
         let mut parts = self.parts.clone();
-        parts.iter_mut().try_for_each(|part| part.towards(prior, lambda))?;
+        let spread = parts.iter_mut().try_fold(0.0, |sum, part| Ok::<_, Error>(sum + part.towards(prior, lambda)?))?;
         *self = Self::of(parts);
-        Ok(())
+        Ok(spread)
     }
 
     pub(super) fn merge(prior: &Self, others: &[&Self]) -> Result<Self, Error> {

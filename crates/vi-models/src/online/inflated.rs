@@ -121,7 +121,7 @@ impl Stateful for InflatedCounts {
     }
 
     /// The precision and its product with the mean return towards those of the prior.
-    fn forget(&self, state: &mut Inflation, lambda: f64) {
+    fn forget(&self, state: &mut Inflation, lambda: f64, _spread: f64) {
         state.z = state.z.natural().combined(lambda, Pair::BEFORE.natural(), 1.0 - lambda).pair();
     }
 

@@ -93,10 +93,11 @@ impl Stateful for Linear {
         (log_det - state.shape * (rate / state.rate).ln(), Noise { rate, ..state.clone() })
     }
 
-    /// `a ← λa + (1−λ)a₀`, `b ← λb + (1−λ)b₀`, and what is owed likewise.
-    fn forget(&self, state: &mut Noise, lambda: f64) {
+    /// `a ← λa + (1−λ)a₀`, `b ← λb + (1−λ)b₀ + ½·spread`, and what is owed as the shape: `p ∝ p^λ·p₀^(1−λ)` of weights and noise together,
+    /// which is the posterior of rows that weigh the less the older they are.
+    fn forget(&self, state: &mut Noise, lambda: f64, spread: f64) {
         state.shape = lambda * state.shape + (1.0 - lambda) * self.shape;
-        state.rate = lambda * state.rate + (1.0 - lambda) * self.rate;
+        state.rate = lambda * state.rate + (1.0 - lambda) * self.rate + 0.5 * spread;
         state.owed = lambda * state.owed + (1.0 - lambda) * self.owed;
     }
 
@@ -297,6 +298,8 @@ impl NumberPredicted {
 /// The prior scale `s` is in units of the noise. By default the first rows set the scale of the label as they do those of the
 /// inputs, so that nothing depends on its unit or origin. With a full or square-root belief everything is exact; low-rank and
 /// diagonal beliefs approximate the weights and keep the recursion of the noise.
+///
+/// With [`Memory::Fading`](super::Memory::Fading) the noise returns to its prior together with the weights.
 ///
 /// ```
 /// use vi_models::online::OnlineLinear;

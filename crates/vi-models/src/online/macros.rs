@@ -60,8 +60,15 @@ macro_rules! front_door {
             }
 
             /// Adds what other models learned from other rows; all must have the same settings and the same fixed
-            /// standardisation. Exact for linear models, an approximation otherwise (see [`vi_core::merge`]). With a full
-            /// covariance a shard costs some `p³` flops for `p` weights.
+            /// standardisation. Exact for linear models with full covariances, an approximation otherwise (see [`vi_core::merge`]). With a
+            /// full covariance a shard costs some `p³` flops for `p` weights.
+            ///
+            /// Where a linear model learns the prior scale, its nodes are placed anew by the evidence of all rows, so that parts in any
+            /// number give the same model. One model of all rows has its nodes where they were placed last, some rows ago: coefficients
+            /// differ from the merged ones by the error of three nodes, mostly below .03 of their deviations, .1 at a narrow scale. Merged
+            /// with a model of no rows, that one places its nodes anew and is equal to rounding. The scales of
+            /// [`blocks`](crate::online::OnlineSettings::blocks) are sought from where those of the first part were, and may end elsewhere:
+            /// coefficients differ by up to .16 of their deviations.
             ///
             /// # Errors
             /// [`ModelError::Unlike`], naming the shard and what differs; `NotPositiveDefinite`; `ThinShards` if diagonal beliefs

@@ -72,8 +72,9 @@ pub enum Memory {
     #[default]
     Everything,
     /// Each row weighs `λ` times what it did when the next comes, `0 < λ < 1`: a memory of about `1/(1−λ)` rows. With the
-    /// precisions `Λ` of the belief and `Λ₀` of the prior, `Λ ← λᵐΛ + (1−λᵐ)Λ₀` and `Λμ ← λᵐΛμ` after every `m`-th row. A
-    /// diagonal belief takes `m = 1`, at no cost. The others take `m = max(0.1/(1−λ), min(2d, 0.2/(1−λ)), min(d, 0.5/(1−λ)))`, a
+    /// precisions `Λ` of the belief and `Λ₀` of the prior, `Λ ← λᵐΛ + (1−λᵐ)Λ₀` and `Λμ ← λᵐΛμ` after every `m`-th row; learned
+    /// Gaussian noise `1/σ² ~ Gamma(a, b)` returns with the weights by `a ← λᵐa + (1−λᵐ)a₀` and `b ← λᵐb + (1−λᵐ)(b₀ + ½μᵀΛ₀μ′)`, `μ`
+    /// being the mean before and `μ′` after, whose product a diagonal or low-rank belief leaves out. A diagonal belief takes `m = 1`, at no cost. The others take `m = max(0.1/(1−λ), min(2d, 0.2/(1−λ)), min(d, 0.5/(1−λ)))`, a
     /// low-rank belief with the rows of a block for `d` and no bound `2d`, which makes the cost `O(d²)` a row; the weights of the
     /// rows in between differ by at most 10 to 20 %, or 40 % in many dimensions.
     Fading(f64),

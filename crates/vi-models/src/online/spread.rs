@@ -130,7 +130,7 @@ impl Stateful for LearnedSpread {
     }
 
     /// The precision and its product with the mean return towards those of the prior.
-    fn forget(&self, state: &mut SizeBelief, lambda: f64) {
+    fn forget(&self, state: &mut SizeBelief, lambda: f64, _spread: f64) {
         let (own, before) = (state.natural(), BEFORE.natural());
         let faded = |own: f64, before: f64| lambda * own + (1.0 - lambda) * before;
         *state = SizeBelief::from_natural((faded(own.0, before.0), faded(own.1, before.1)));

@@ -6,8 +6,8 @@ use rand_distr::StandardNormal;
 use vi_models::ModelError;
 use vi_models::online::family::Counts;
 use vi_models::online::{
-    BeliefKind, Memory, OnlineGlm, OnlineLinear, OnlineLogistic, OnlineSettings, OnlineSoftmax, PriorScale,
-    Standardise, Start,
+    BeliefKind, Memory, Observation, OnlineGlm, OnlineLinear, OnlineLogistic, OnlineSettings, OnlineSoftmax,
+    PriorScale, Standardise, Start,
 };
 
 use crate::{KINDS, bits, numbers, stream};
@@ -47,10 +47,14 @@ fn one_weight_follows_the_recursion() {
             precision += x * x;
             shift += x * y;
             if (t + 1) % rows == 0 {
+                let before = shift / precision;
                 precision = own * precision + (1.0 - own) * start;
                 shift *= own;
                 shape = own * shape + (1.0 - own) * 2.0;
                 rate = own * rate + (1.0 - own) * 3.0;
+                if matches!(kind, BeliefKind::Full | BeliefKind::SquareRoot) {
+                    rate += 0.5 * (1.0 - own) * before * start * shift / precision;
+                }
             }
         }
         let (found, weight) = (model.noise(), model.weight(0).unwrap());
@@ -60,6 +64,62 @@ fn one_weight_follows_the_recursion() {
         assert!((weight.mean() * precision / shift - 1.0).abs() < tolerance, "{kind:?} {weight:?}");
         let variance = rate / (shape - 1.0) / precision;
         assert!((weight.variance() / variance - 1.0).abs() < tolerance, "{kind:?}");
+    }
+}
+
+/// With weights and noise returned together, a model that forgets is one that forgets nothing, of rows that weigh the less the older they
+/// are: `p(θ)·Π p(y_i|θ)^{λ^{m·k}}` after `k` returns since row `i`.
+#[test]
+fn a_fading_model_is_one_of_rows_that_fade() {
+    let (n, lambda) = (46, 0.9);
+    let (rows, labels) = numbers(n, 94);
+    // Of three weights a memory of ten rows returns as many rows apart as there are weights.
+    let returned_every = 3;
+    for kind in [BeliefKind::Full, BeliefKind::SquareRoot] {
+        let make = |memory| {
+            OnlineLinear::with_settings(2, OnlineSettings { intercept_scale: 9.0, ..plain(kind, memory) }, 0.1, 1e-5)
+        };
+        let mut fading = make(Memory::Fading(lambda)).unwrap();
+        for (x, &y) in rows.chunks(2).zip(&labels) {
+            fading.update(x, y).unwrap();
+        }
+        let mut weighted = make(Memory::Everything).unwrap();
+        for (i, (x, &y)) in rows.chunks(2).zip(&labels).enumerate() {
+            let returns = n / returned_every - i / returned_every;
+            let weight = lambda.powi(i32::try_from(returns * returned_every).unwrap());
+            weighted.update(x, Observation::new(y).weight(weight)).unwrap();
+        }
+        // Rounding of n updates and returns, each at a condition of at most 81 times the squares of some ten rows.
+        let tolerance = n as f64 * 81.0 * 100.0 * f64::EPSILON;
+        let ((shape, rate), (a, b)) = (fading.noise(), weighted.noise());
+        assert!((shape / a - 1.0).abs() < tolerance && (rate / b - 1.0).abs() < tolerance, "{kind:?} {rate} {b}");
+        for x in rows.chunks(2).take(5) {
+            let (found, expected) = (fading.predict(x).unwrap(), weighted.predict(x).unwrap());
+            assert!((found.mean() - expected.mean()).abs() < tolerance, "{kind:?}");
+            assert!((found.log_density(0.5) - expected.log_density(0.5)).abs() < tolerance, "{kind:?}");
+        }
+    }
+}
+
+/// Few rows in the memory of a model that averages over prior scales: each density of the next label stays near that of a spread of labels.
+#[test]
+fn a_short_memory_leaves_intervals_a_width() {
+    for (lambda, inputs) in [(0.9, 2), (0.9, 5), (0.95, 5), (0.95, 20), (0.98, 20)] {
+        let mut rng = ChaCha8Rng::seed_from_u64(95);
+        let settings = OnlineSettings { memory: Memory::Fading(lambda), ..OnlineLinear::default_settings() };
+        let (shape, rate) = OnlineLinear::DEFAULT_NOISE;
+        let mut model = OnlineLinear::with_settings(inputs, settings, shape, rate).unwrap();
+        for t in 0..200 {
+            let x: Vec<f64> = (0..inputs).map(|_| rng.sample(StandardNormal)).collect();
+            let noise: f64 = rng.sample(StandardNormal);
+            let y = x[0] - x[1] + 0.5 * noise;
+            if t > 2 {
+                let density = model.predict(&x).unwrap().log_density(y);
+                // Student's tails of few degrees of freedom: no label of normal noise is farther than some 20 nats.
+                assert!(density > -20.0, "{lambda} {inputs} {t}: {density}");
+            }
+            model.update(&x, y).unwrap();
+        }
     }
 }
 

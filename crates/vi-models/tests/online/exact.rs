@@ -1,6 +1,6 @@
 //! Linear models: the conjugate posterior.
 
-use vi_models::online::{BeliefKind, Observation, OnlineLinear, OnlineSettings, PriorScale, Standardise};
+use vi_models::online::{BeliefKind, Observation, OnlineLinear, OnlineSettings, PriorScale, Standardise, Start};
 use vi_models::{CoreError, ModelError};
 
 use crate::numbers;
@@ -75,6 +75,43 @@ fn a_linear_model_is_the_conjugate_posterior_of_all_rows() {
             (a.mean() - b.mean()).abs() < tolerance
                 && (a.standard_deviation() - b.standard_deviation()).abs() < tolerance
         );
+    }
+}
+
+/// With a prior scale that rows tell, parts merge into the model of all rows whose nodes of the scale are placed anew, which the merge with a
+/// model of no rows does.
+#[test]
+fn parts_that_learn_the_scale_merge_into_the_model_of_all_rows() {
+    let (n, inputs) = (330, 2);
+    let (rows, labels) = numbers(n, 31);
+    for start in [Start::Fitted, Start::OnePass] {
+        let settings = OnlineSettings { standardise: Standardise::Never, start, ..OnlineLinear::default_settings() };
+        let unlearned = OnlineLinear::with_settings(inputs, settings, 0.1, 1e-5).unwrap();
+        let of = |rows: &[f64], labels: &[f64]| {
+            let mut model = unlearned.clone();
+            model.update_batch(rows, labels).unwrap();
+            model
+        };
+        let mut whole = of(&rows, &labels);
+        whole.merge(&[&unlearned]).unwrap();
+        for size in [30, 110, 200] {
+            let parts: Vec<_> =
+                rows.chunks(inputs * size).zip(labels.chunks(size)).map(|(rows, labels)| of(rows, labels)).collect();
+            let (mut merged, others) = (parts[0].clone(), parts[1..].iter().collect::<Vec<_>>());
+            merged.merge(&others).unwrap();
+            // Each part undoes its prior, 10⁶ times as wide as the posterior of the intercept, by rounding of some n sums.
+            let tolerance = 1e6 * n as f64 * f64::EPSILON;
+            assert!((merged.evidence() - whole.evidence()).abs() < tolerance * n as f64, "{start:?} {size}");
+            for x in rows.chunks(inputs).take(5) {
+                let (found, expected) = (merged.predict(x).unwrap(), whole.predict(x).unwrap());
+                assert!((found.mean() - expected.mean()).abs() < tolerance, "{start:?} {size}");
+                assert!((found.log_density(0.5) - expected.log_density(0.5)).abs() < tolerance, "{start:?} {size}");
+            }
+            for j in 0..inputs {
+                let (found, expected) = (merged.weight(j).unwrap(), whole.weight(j).unwrap());
+                assert!((found.standard_deviation() / expected.standard_deviation() - 1.0).abs() < tolerance);
+            }
+        }
     }
 }
 

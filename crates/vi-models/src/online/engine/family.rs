@@ -67,8 +67,9 @@ pub trait Stateful {
         0.0
     }
 
-    /// Forgets part of the state: what rows have told it loses the factor `lambda`.
-    fn forget(&self, _state: &mut Self::State, _lambda: f64) {}
+    /// Forgets part of the state: what rows have told it loses the factor `lambda`. The weights' belief has returned towards its prior, by
+    /// which `spread = λμᵀΛμ − μ′ᵀΛ′μ′`, the prior mean being 0; of a belief that keeps no covariance it is given as 0.
+    fn forget(&self, _state: &mut Self::State, _lambda: f64, _spread: f64) {}
 
     /// The factor by which a belief's covariance is to be multiplied: 1, or the noise variance where that is learned.
     fn noise_variance(&self, _state: &Self::State) -> f64 {

@@ -55,10 +55,8 @@ pub(super) fn forget<F: Family>(
             let prior = family.prior(settings, scale, columns).and_then(|prior| prior.anchor());
             *anchor = prior.ok().map(|prior| (scale, prior));
         }
-        match anchor {
-            Some((_, prior)) if member.belief.towards(prior, lambda).is_ok() => {
-                family.forget(&mut member.state, lambda);
-            }
+        match anchor.as_ref().map(|(_, prior)| member.belief.towards(prior, lambda)) {
+            Some(Ok(spread)) => family.forget(&mut member.state, lambda, spread),
             _ => held += 1,
         }
     }

@@ -323,7 +323,7 @@ macro_rules! state_is_noise {
                 state.check()
             }
 
-            fn forget(&self, state: &mut Noise, lambda: f64) {
+            fn forget(&self, state: &mut Noise, lambda: f64, _spread: f64) {
                 state.forget(lambda);
             }
 
