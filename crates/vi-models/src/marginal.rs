@@ -417,6 +417,16 @@ impl Marginal {
     }
 
     /// The distribution in other units, that of `origin + unit·T`, `unit > 0`.
+    /// The same with distances from its centre that are `factor` times as large; of an exponential those of its logarithm.
+    pub(crate) fn stretched(self, factor: f64) -> Result<Self, ModelError> {
+        let of_part = |part: &Part| match part {
+            Part::Gaussian { mean, .. } | Part::Blurred { mean, .. } => *mean,
+            Part::Student(part) => part.location(),
+        };
+        let centre: f64 = self.parts.iter().map(|(share, part)| share * of_part(part)).sum();
+        self.in_units(centre * (1.0 - factor), factor)
+    }
+
     pub(crate) fn in_units(mut self, origin: f64, unit: f64) -> Result<Self, ModelError> {
         for (_, part) in &mut self.parts {
             *part = match *part {

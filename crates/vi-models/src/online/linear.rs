@@ -250,6 +250,29 @@ pub struct NumberPredicted {
 }
 
 impl NumberPredicted {
+    /// The same prediction of a label that lies `factor` times as far from its expectation, or its logarithm where that is learned: for whoever knows of a
+    /// row that it is less certain than others.
+    ///
+    /// # Errors
+    /// `Setting` unless the factor is positive and finite.
+    ///
+    /// ```
+    /// use vi_models::online::OnlineLinear;
+    /// let mut model = OnlineLinear::new(1)?;
+    /// for t in 0..30 {
+    ///     model.update(&[f64::from(t)], f64::from(t % 3))?;
+    /// }
+    /// let seen = model.predict(&[9.0])?;
+    /// let wider = seen.clone().stretched(2.0)?;
+    /// assert!((wider.mean() - seen.mean()).abs() < 1e-12);
+    /// assert!((wider.standard_deviation() / seen.standard_deviation() - 2.0).abs() < 1e-12);
+    /// # Ok::<(), vi_models::ModelError>(())
+    /// ```
+    pub fn stretched(self, factor: f64) -> Result<Self, ModelError> {
+        check::positive("factor", factor)?;
+        Ok(Self { label: self.label.stretched(factor)?, ..self })
+    }
+
     /// The expected label.
     #[must_use]
     pub fn mean(&self) -> f64 {

@@ -127,11 +127,14 @@ fn document_of(
         schema.group(&target, (usize::from(options.levels), &named.number), records, columns);
     }
     // Whoever names the inputs means them as they are, and the inputs of parts must be alike.
-    let meant = shaped && options.formula.is_none() && !options.mergeable;
+    let meant =
+        shaped && options.formula.is_none() && !options.mergeable && options.levels == Options::default().levels;
     let means = meant.then(|| Means::in_place_of_levels(&mut schema, &target, records, columns)).transpose()?;
     let means = means.unwrap_or_default();
     let (with_means, beside_means) = (means.with(records, columns, &target)?, means.beside(columns));
     let (records, columns) = if means.is_empty() { (records, columns) } else { (&with_means[..], &beside_means) };
+    // Curves and products take means as they are; kernels of them gain nothing.
+    let beside = if means.is_empty() || options.shape.is_some() { beside } else { Beside::Shape(Shape::Pairs) };
     if shaped {
         schema.shape(&beside, &budget(&target.kind), records, columns)?;
     }

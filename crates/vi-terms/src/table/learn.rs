@@ -56,9 +56,33 @@ impl<'a> Reader<'a> {
         Ok(self.encoded.row(self.schema, self.sparse))
     }
 
-    /// The label of a record, for its levels.
-    pub(crate) fn told(&self, means: &mut Means, record: &Record, label: f64) {
-        means.learn(record, &self.of_means, label);
+    /// The label of a record, for its levels, and the model's own prediction before.
+    pub(crate) fn told(&self, means: &mut Means, record: &Record, label: f64, predicted: Option<&Prediction>) {
+        means.learn(record, &self.of_means, label, predicted);
+    }
+
+    /// The prediction at a record with the spread that it has by its levels.
+    ///
+    /// # Errors
+    /// Those of the model.
+    pub(crate) fn spread(&self, means: &Means, record: &Record, own: Prediction) -> Result<Prediction, ModelError> {
+        if means.is_empty() { Ok(own) } else { means.spread(record, &self.of_means, own) }
+    }
+
+    /// The same with the log density of the label.
+    ///
+    /// # Errors
+    /// Those of the model.
+    pub(crate) fn spread_at(
+        &self,
+        means: &Means,
+        record: &Record,
+        (own, log_density): (Option<&Prediction>, f64),
+        label: f64,
+    ) -> Result<(Option<Prediction>, f64), ModelError> {
+        let spread = own.map(|own| self.spread(means, record, own.clone())).transpose()?;
+        let told = spread.as_ref().filter(|_| !means.is_empty()).map(|spread| spread.log_density(label));
+        Ok((spread, told.and_then(Result::ok).filter(|told| told.is_finite()).unwrap_or(log_density)))
     }
 
     /// # Errors
@@ -254,12 +278,13 @@ fn learn_one(
     };
     let refused = |source| TermsError::Row { row, source };
     let inputs = reader.row_with(&document.means, record, row)?;
-    let (predicted, log_density) = taken(&mut document.model, inputs, (label, record.weight)).map_err(refused)?;
-    reader.told(&mut document.means, record, label);
+    let (own, log_density) = taken(&mut document.model, inputs, (label, record.weight)).map_err(refused)?;
+    let foretold = reader.spread_at(&document.means, record, (own.as_ref(), log_density), label).map_err(refused)?;
+    reader.told(&mut document.means, record, label, own.as_ref());
     for column in reader.encoded.new_texts() {
         *document.changed.entry(reader.schema.columns[column].name.clone()).or_default() += 1;
     }
-    let foretold = (predicted.as_ref(), log_density);
+    let foretold = (foretold.0.as_ref(), foretold.1);
     document.scores.add(foretold, label, classes(&document.target)).map_err(refused)
 }
 

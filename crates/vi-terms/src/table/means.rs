@@ -10,12 +10,18 @@
 //! `n_g` and `S_g` are the number and the sum of the labels of `g` so far, `m` and `v` the mean and the variance of all labels, and `τ²` the mean of
 //! `(t − m)(S_g/n_g − m)` over the rows so far, which is the covariance of two labels of one level: `x` is the best linear unbiased prediction of the
 //! effect of the level. No row's label is in its own input, so that a model that learns the rows in their order learns how much the number is worth
-//! (ordered target statistics: Prokhorenkova et al. 2018, arXiv 1706.09516). A row costs one look-up; a level takes two numbers, or one for each class.
+//! (ordered target statistics: Prokhorenkova et al. 2018, arXiv 1706.09516). A row costs one look-up; a level takes three numbers, or two for each class.
+//!
+//! Numbers of levels that are known by few rows, or by none, lie farther from their predictions: the spread of a prediction is multiplied by the root of
+//! the mean squared normal score of labels of levels known so well (by 0, 1, 2–3, …, 32 rows or more), relative to that of all.
 
 use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
+use vi_core::special::normal_quantile;
 use vi_data::fnv;
+use vi_models::ModelError;
+use vi_models::online::Prediction;
 
 use crate::TermsError;
 use crate::table::schema::{Column, Kind, Schema, Told, is_called_identifier, is_missing, kind_of, names_rows};
@@ -36,6 +42,14 @@ const FEWEST_PAIRS: f64 = 20.0;
 /// The share of `v` that `τ²` has before, and the bounds of that share.
 const SHARE: f64 = 0.1;
 const SHARES: (f64, f64) = (0.003, 0.8);
+/// Numbers of rows of a level from which on it is known better, each twice the one before; those before and after are alike.
+const KNOWN: usize = 7;
+/// The weight of the newest row in the mean squared place of labels, the largest such square, and the rows that 1 stands for.
+const NEWEST: f64 = 1e-3;
+const FARTHEST: f64 = 25.0;
+const BEFORE: f64 = 30.0;
+/// Standard deviations by which a label is more like the last one of its level than like the others where these come in an order.
+const IN_ORDER: f64 = 6.0;
 /// The deviation of the middle half of a Gaussian of unit variance, both sides.
 const QUARTILES: f64 = 1.349;
 
@@ -49,6 +63,9 @@ pub(crate) struct Means {
     of: Vec<String>,
     /// For each of these the number, the mean and the sum of squared deviations of all labels.
     all: Vec<(f64, f64, f64)>,
+    /// For rows of levels that are known so well the number, and the mean square of the normal score of their labels in the predictions of
+    /// the model.
+    places: [(f64, f64); KNOWN],
     columns: Vec<Levels>,
 }
 
@@ -57,8 +74,10 @@ pub(crate) struct Means {
 #[serde(deny_unknown_fields)]
 struct Levels {
     column: String,
-    /// By the hash of a level: the number of its labels, and their sums.
+    /// By the hash of a level: the number of its labels, their sums, and the last ones.
     of: BTreeMap<u64, Vec<f64>>,
+    /// For each class the sum of `(t − m)(t′ − S_g/n_g)`, `t′` the last label of the level, and the sum of the squares: of mean 0 in a random order.
+    order: Vec<(f64, f64)>,
     /// The number of rows of levels that came before, and for each class the sum of `(t − m)(S_g/n_g − m)`.
     pairs: (f64, Vec<f64>),
 }
@@ -93,14 +112,19 @@ impl Means {
             let called = schema.columns.iter().any(|own| own.name == **name) && is_called_identifier(name);
             (left_out || called) && come_again(records, at)
         };
-        let levels =
-            |name: &String| Levels { column: name.clone(), of: BTreeMap::new(), pairs: (0.0, vec![0.0; of.len()]) };
+        let levels = |name: &String| Levels {
+            column: name.clone(),
+            of: BTreeMap::new(),
+            order: vec![(0.0, 0.0); of.len()],
+            pairs: (0.0, vec![0.0; of.len()]),
+        };
         let of_columns = if of.len() < MOST_CLASSES {
             columns.names().iter().filter(|name| **name != target.column).filter(is_many).map(levels).collect()
         } else {
             Vec::new()
         };
-        let mut means = Self { unit, all: vec![(0.0, 0.0, 0.0); of.len()], of, columns: of_columns };
+        let (all, places) = (vec![(0.0, 0.0, 0.0); of.len()], [(0.0, 1.0); KNOWN]);
+        let mut means = Self { unit, all, of, places, columns: of_columns };
         let with_means = means.with(records, columns, target)?;
         let mut next = columns.names().len();
         for (column, names) in means.names().map(|(own, names)| (own.to_owned(), names)).collect::<Vec<_>>() {
@@ -158,7 +182,7 @@ impl Means {
             let mut own = record.clone();
             means.append(&mut own, &places);
             if let Ok(Some(label)) = target.read(record.field(label), NOWHERE) {
-                means.learn(record, &places, label);
+                means.learn(record, &places, label, None);
             }
             own
         };
@@ -173,8 +197,10 @@ impl Means {
     pub(crate) fn emptied(&self) -> Self {
         let mut emptied = self.clone();
         emptied.all.fill((0.0, 0.0, 0.0));
+        emptied.places.fill((0.0, 1.0));
         for own in &mut emptied.columns {
             own.of.clear();
+            own.order.fill((0.0, 0.0));
             own.pairs.0 = 0.0;
             own.pairs.1.fill(0.0);
         }
@@ -223,11 +249,48 @@ impl Means {
         }
     }
 
-    /// Learns the label of a row.
-    pub(crate) fn learn(&mut self, record: &Record, places: &[usize], label: f64) {
+    /// The place in `places` of a row: how well the least known of its levels is known.
+    fn known(&self, record: &Record, places: &[usize]) -> usize {
+        let rows =
+            |(own, place): (&Levels, &usize)| own.of.get(&key(record.field(*place))).map_or(0.0, |level| level[0]);
+        let least = self.columns.iter().zip(places).map(rows).fold(f64::INFINITY, f64::min);
+        (0..KNOWN - 1).take_while(|k| least >= f64::from(1_u32 << k)).count()
+    }
+
+    /// The prediction of a number with the spread that labels have of levels that are known so well.
+    pub(crate) fn spread(
+        &self,
+        record: &Record,
+        places: &[usize],
+        predicted: Prediction,
+    ) -> Result<Prediction, ModelError> {
+        let Prediction::Number(number) = predicted else { return Ok(predicted) };
+        let shrunken = |(rows, square): (f64, f64)| (rows * square + BEFORE) / (rows + BEFORE);
+        let all = self.places.iter().fold((0.0, 0.0), |all, own| (all.0 + own.0, all.1 + own.0 * own.1));
+        let all = shrunken((all.0, all.1 / f64::max(all.0, 1.0)));
+        let own = shrunken(self.places[self.known(record, places)]);
+        number.stretched((own / all).sqrt()).map(Prediction::Number)
+    }
+
+    /// Whether the labels of a level come in an order, so that the next is known by the last.
+    pub(crate) fn in_order(&self) -> Option<f64> {
+        let score = |(sum, squares): &(f64, f64)| if *squares > 0.0 { sum / squares.sqrt() } else { 0.0 };
+        let scores = self.columns.iter().flat_map(|own| &own.order).map(score);
+        Some(scores.fold(0.0, f64::max)).filter(|score| *score > IN_ORDER)
+    }
+
+    /// Learns the label of a row, and its place in the model's own prediction before, if there was one.
+    pub(crate) fn learn(&mut self, record: &Record, places: &[usize], label: f64, predicted: Option<&Prediction>) {
         let weight = record.weight;
         if self.is_empty() || weight <= 0.0 {
             return;
+        }
+        if let Some(Prediction::Number(number)) = predicted {
+            let at = number.label.cdf(label).clamp(1e-9, 1.0 - 1e-9);
+            let square = normal_quantile(at).powi(2).min(FARTHEST);
+            let (rows, mean) = &mut self.places[self.known(record, places)];
+            *rows = (*rows + 1.0).min(NEWEST.recip());
+            *mean += (square - *mean) / *rows;
         }
         let t = |k: usize| match self.unit {
             Some((centre, spread)) => ((label - centre) / spread).asinh(),
@@ -240,18 +303,24 @@ impl Means {
             let full = own.of.len() >= MOST_LEVELS;
             let Some(level) = (match own.of.get_mut(&key) {
                 None if full => None,
-                _ => Some(own.of.entry(key).or_insert_with(|| vec![0.0; 1 + labels.len()])),
+                _ => Some(own.of.entry(key).or_insert_with(|| vec![0.0; 1 + 2 * labels.len()])),
             }) else {
                 continue;
             };
+            let (sums, last) = (1, 1 + labels.len());
             if level[0] > 0.0 {
                 own.pairs.0 += 1.0;
                 for (k, (t, (_, mean, _))) in labels.iter().zip(&self.all).enumerate() {
-                    own.pairs.1[k] += (t - mean) * (level[1 + k] / level[0] - mean);
+                    let of_level = level[sums + k] / level[0];
+                    own.pairs.1[k] += (t - mean) * (of_level - mean);
+                    let more = (t - mean) * (level[last + k] - of_level);
+                    own.order[k].0 += more;
+                    own.order[k].1 += more * more;
                 }
             }
             level[0] += weight;
-            level[1..].iter_mut().zip(&labels).for_each(|(sum, t)| *sum += weight * t);
+            level[sums..last].iter_mut().zip(&labels).for_each(|(sum, t)| *sum += weight * t);
+            level[last..].copy_from_slice(&labels);
         }
         for ((rows, mean, squares), t) in self.all.iter_mut().zip(&labels) {
             *rows += weight;
@@ -271,12 +340,18 @@ impl Means {
             schema.columns.iter().any(|own| own.name == *name) || schema.ignored.iter().any(|(own, _)| own == name)
         };
         let whole = |own: &Levels| {
+            let level =
+                |own: &Vec<f64>| own.len() == 1 + 2 * outputs && own[0] > 0.0 && own.iter().all(|sum| sum.is_finite());
             own.pairs.1.len() == outputs
-                && own.of.values().all(|level| level.len() == 1 + outputs && level.iter().all(|sum| sum.is_finite()))
+                && own.order.len() == outputs
+                && own.pairs.1.iter().chain([&own.pairs.0]).all(|sum| sum.is_finite())
+                && own.of.values().all(level)
         };
         self.is_empty()
             || self.of.len() == outputs
                 && self.all.len() == outputs
+                && self.all.iter().all(|(rows, mean, squares)| *rows >= 0.0 && mean.is_finite() && *squares >= 0.0)
+                && self.places.iter().all(|(rows, square)| *rows >= 0.0 && *square >= 0.0 && square.is_finite())
                 && self.unit.is_none() == matches!(target.kind, TargetKind::Classes(_))
                 && self.unit.is_none_or(|(centre, spread)| centre.is_finite() && spread > 0.0)
                 && self.columns.iter().all(whole)
@@ -298,9 +373,10 @@ fn come_again(records: &[Record], place: usize) -> bool {
     texts.filter(|text| !seen.insert(*text)).count() as f64 >= FEWEST_PAIRS
 }
 
-/// The key of a level.
+/// The key of a level: of whole numbers the same with and without the `.0` that a column with gaps gets.
 fn key(text: &str) -> u64 {
-    fnv::extended(fnv::START, text.as_bytes())
+    let whole = text.strip_suffix(".0").filter(|whole| whole.bytes().all(|byte| byte.is_ascii_digit()));
+    fnv::extended(fnv::START, whole.unwrap_or(text).as_bytes())
 }
 
 /// Centre and spread of numbers: their median, and the deviation of a Gaussian with their quartiles.

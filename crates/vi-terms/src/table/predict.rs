@@ -37,7 +37,9 @@ impl Answers<'_> {
     /// [`TermsError::Field`] for a field of the wrong type, [`TermsError::Row`] for a row that the model refuses.
     pub fn predict(&mut self, record: &Record, row: u64) -> Result<Prediction, TermsError> {
         let inputs = self.reader.row_with(&self.document.means, record, row)?;
-        self.document.model.predict(inputs, Observation::new(0.0)).map_err(|source| TermsError::Row { row, source })
+        let own = self.document.model.predict(inputs, Observation::new(0.0));
+        let predicted = own.and_then(|own| self.reader.spread(&self.document.means, record, own));
+        predicted.map_err(|source| TermsError::Row { row, source })
     }
 
     /// The expected number or count at a row, or the position of its most probable class, without the uncertainty where this takes longer.
@@ -192,7 +194,9 @@ impl Document {
                     Some(log_density) => log_density,
                     None => taken(&mut self.model.clone(), inputs, (label, record.weight)).map_err(refused)?.1,
                 };
-                scores.add((predicted.as_ref(), log_density), label, classes(&self.target)).map_err(refused)
+                let own = (predicted.as_ref(), log_density);
+                let (seen, log_density) = reader.spread_at(&self.means, &record, own, label).map_err(refused)?;
+                scores.add((seen.as_ref(), log_density), label, classes(&self.target)).map_err(refused)
             })();
             if let Err(error) = scored {
                 source.forgive(error)?;

@@ -70,7 +70,7 @@ pub fn refine<S: Source>(
             let inputs = reader.row_with(&means, record, row)?;
             let taken = take(inputs, Observation::new(label).weight(record.weight));
             taken.map_err(|source| TermsError::Row { row, source })?;
-            reader.told(&mut means, record, label);
+            reader.told(&mut means, record, label, None);
             Ok(())
         })
     })?;

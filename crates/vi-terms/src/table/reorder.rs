@@ -43,7 +43,7 @@ struct Waiting {
     label: f64,
 }
 
-/// Learns the rows of the last table, the only one that the model has learned, again and in a random order, if its labels come in runs. `bytes` is the size of
+/// Learns the rows of the last table, the only one that the model has learned, again and in a random order, if its labels, or those of a level of many, come in runs. `bytes` is the size of
 /// its file, `open` reads it from its start, and `each` is called after every row with the share of the rows that has been learned.
 ///
 /// # Errors
@@ -54,7 +54,8 @@ pub fn reorder<S: Source>(
     mut open: impl FnMut() -> Result<S, S::Error>,
     mut each: impl FnMut(f64) -> Result<(), S::Error>,
 ) -> Result<(), S::Error> {
-    let Some(order) = document.model.info().order.filter(Order::is_in_runs) else { return Ok(()) };
+    let runs = document.model.info().order.filter(Order::is_in_runs).map(|order| order.runs);
+    let Some(runs) = runs.or_else(|| document.means.in_order()) else { return Ok(()) };
     let skip_bad = document.passes.last().is_some_and(|pass| pass.input.skip_bad);
     let bytes = if is_sparse(&document.model) {
         UNPACKED * bytes
@@ -82,9 +83,11 @@ pub fn reorder<S: Source>(
             let learned = (|| {
                 let inputs = reader.row_with(&means, record, *row)?;
                 let refused = |source| TermsError::Row { row: *row, source };
-                let (predicted, log_density) = taken(&mut model, inputs, (*label, record.weight)).map_err(refused)?;
-                reader.told(&mut means, record, *label);
-                scores.add((predicted.as_ref(), log_density), *label, kinds).map_err(refused)
+                let (own, log_density) = taken(&mut model, inputs, (*label, record.weight)).map_err(refused)?;
+                let (seen, log_density) =
+                    reader.spread_at(&means, record, (own.as_ref(), log_density), *label).map_err(refused)?;
+                reader.told(&mut means, record, *label, own.as_ref());
+                scores.add((seen.as_ref(), log_density), *label, kinds).map_err(refused)
             })();
             // A row that is refused here alone is left out where such rows are.
             learned.or_else(|error| if skip_bad { Ok(()) } else { Err(source.refused(error)) })?;
@@ -94,6 +97,6 @@ pub fn reorder<S: Source>(
     }
     document.means = means;
     document.model = model;
-    document.reordered = Some(Reordered { runs: order.runs, scores });
+    document.reordered = Some(Reordered { runs, scores });
     Ok(())
 }

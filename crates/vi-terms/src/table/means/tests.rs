@@ -6,9 +6,14 @@ fn target(kind: TargetKind) -> Target {
 }
 
 fn means(unit: Option<(f64, f64)>, of: &[&str]) -> Means {
-    let column = Levels { column: "g".to_owned(), of: BTreeMap::new(), pairs: (0.0, vec![0.0; of.len()]) };
+    let column = Levels {
+        column: "g".to_owned(),
+        of: BTreeMap::new(),
+        order: vec![(0.0, 0.0); of.len()],
+        pairs: (0.0, vec![0.0; of.len()]),
+    };
     let of: Vec<String> = of.iter().map(|&name| name.to_owned()).collect();
-    Means { unit, all: vec![(0.0, 0.0, 0.0); of.len()], of, columns: vec![column] }
+    Means { unit, all: vec![(0.0, 0.0, 0.0); of.len()], of, places: [(0.0, 1.0); KNOWN], columns: vec![column] }
 }
 
 /// The numbers that a record gets.
@@ -19,7 +24,7 @@ fn numbers(means: &Means, level: &str) -> Vec<f64> {
 }
 
 fn learn(means: &mut Means, level: &str, label: f64) {
-    means.learn(&[level].into_iter().collect(), &[0], label);
+    means.learn(&[level].into_iter().collect(), &[0], label, None);
 }
 
 #[test]
@@ -138,6 +143,50 @@ fn a_table_sorted_by_its_target_is_learned_with_the_numbers_of_the_random_order(
     let mixed = fitted(&columns, &rows, &options);
     let (found, expected) = (error(&sorted), error(&mixed));
     assert!(found < 1.1 * expected, "{found} {expected}");
+}
+
+#[test]
+fn labels_in_an_order_within_levels_are_seen() {
+    let score = |label: fn(u32) -> u32| {
+        let mut own = means(Some((0.0, 1.0)), &[""]);
+        for t in 0..400_u32 {
+            learn(&mut own, ["a", "b"][(t % 2) as usize], f64::from(label(t)));
+        }
+        own.in_order()
+    };
+    // A period of 101 rows has no order to speak of, half a period of 400 has.
+    assert_eq!(score(|t| t * 37 % 101 % 2), None);
+    assert!(score(|t| t / 200).is_some_and(|score| score > IN_ORDER));
+}
+
+#[test]
+fn whole_numbers_are_one_level_with_and_without_a_point() {
+    assert_eq!(key("100024.0"), key("100024"));
+    assert_ne!(key("1.0x"), key("1x"));
+    assert_ne!(key("a.0"), key("a"));
+}
+
+/// Users whose effects are three times the noise: a new user's label is uncertain, a known one's is not.
+#[test]
+fn new_levels_are_less_certain_than_known_ones() {
+    let unlike = |k: u64| (k.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33) as f64 / 2.0_f64.powi(31) - 0.5;
+    let row = |t: u64| {
+        let user = t.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33;
+        let y = 6.0 * unlike(user % 400 + 7) + 2.0 * unlike(31 * t + 5);
+        [format!("u{}", user % 400), format!("{:.2}", unlike(77 * t)), format!("{y:.4}")]
+    };
+    let columns = Columns::new(["user", "x", "y"].map(str::to_owned), None);
+    let own = fitted(
+        &columns,
+        &(0..4000).map(row).collect::<Vec<_>>(),
+        &Options { target: Some("y".to_owned()), ..Options::default() },
+    );
+    let mut answers = own.answers(&columns).unwrap();
+    let mut deviation =
+        |user: &str| answers.predict(&[user, "0", ""].into_iter().collect(), 1).unwrap().standard_deviation().unwrap();
+    let (new, known) = (deviation("nobody"), deviation("u17"));
+    // Uniform effects and noise: √(36 + 4)/√12 = 1.83, and 2/√12 = .58 of ten rows or more.
+    assert!((1.3..2.4).contains(&new) && (0.45..0.75).contains(&known), "{new} {known}");
 }
 
 #[test]
