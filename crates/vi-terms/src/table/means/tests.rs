@@ -13,7 +13,7 @@ fn means(unit: Option<(f64, f64)>, of: &[&str]) -> Means {
         pairs: (0.0, vec![0.0; of.len()]),
     };
     let of: Vec<String> = of.iter().map(|&name| name.to_owned()).collect();
-    Means { unit, all: vec![(0.0, 0.0, 0.0); of.len()], of, places: [(0.0, 1.0); KNOWN], columns: vec![column] }
+    Means { unit, all: vec![(0.0, 0.0, 0.0); of.len()], of, errors: [(0.0, 0.0); KNOWN + 1], columns: vec![column] }
 }
 
 /// The numbers that a record gets.
