@@ -417,16 +417,6 @@ impl Marginal {
     }
 
     /// The distribution in other units, that of `origin + unit·T`, `unit > 0`.
-    /// The root of the mean squared scale of its parts, without their tails; of an exponential that of its logarithm.
-    pub(crate) fn scale(&self) -> f64 {
-        let of_part = |part: &Part| match part {
-            Part::Gaussian { deviation, .. } => deviation * deviation,
-            Part::Student(part) => part.scale() * part.scale(),
-            Part::Blurred { variance, scale, .. } => variance + scale * scale,
-        };
-        self.parts.iter().map(|(share, part)| share * of_part(part)).sum::<f64>().sqrt()
-    }
-
     /// The same with distances from its centre that are `factor` times as large; of an exponential those of its logarithm.
     pub(crate) fn stretched(self, factor: f64) -> Result<Self, ModelError> {
         let of_part = |part: &Part| match part {

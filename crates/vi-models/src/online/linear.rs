@@ -250,13 +250,6 @@ pub struct NumberPredicted {
 }
 
 impl NumberPredicted {
-    /// The scale of the label's distribution about its expectation, or of its logarithm where that is learned: a Gaussian's standard deviation, and of
-    /// heavy tails the scale without them.
-    #[must_use]
-    pub fn scale(&self) -> f64 {
-        self.label.scale()
-    }
-
     /// The same prediction of a label that lies `factor` times as far from its expectation, or its logarithm where that is learned: for whoever knows of a
     /// row that it is less certain than others.
     ///

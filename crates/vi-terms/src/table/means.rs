@@ -13,7 +13,7 @@
 //! (ordered target statistics: Prokhorenkova et al. 2018, arXiv 1706.09516). A row costs one look-up; a level takes three numbers, or two for each class.
 //!
 //! Numbers of levels that are known by few rows, or by none, lie farther from their predictions: the spread of a prediction is multiplied by the root of
-//! the mean squared distance of labels of levels known so well (by 0, 1, 2–3, …, 32 rows or more), relative to that of all lately.
+//! the mean squared normal score of labels of levels known so well (by 0, 1, 2–3, …, 32 rows or more), relative to that of all.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -44,8 +44,7 @@ const SHARE: f64 = 0.1;
 const SHARES: (f64, f64) = (0.003, 0.8);
 /// Numbers of rows of a level from which on it is known better, each twice the one before; those before and after are alike.
 const KNOWN: usize = 7;
-/// The weight of the newest row in mean squared distances, the largest square of one in units of its prediction's scale, and the rows that the mean of
-/// all stands for where none tell.
+/// The weight of the newest row in the mean squared place of labels, the largest such square, and the rows that 1 stands for.
 const NEWEST: f64 = 1e-3;
 const FARTHEST: f64 = 25.0;
 const BEFORE: f64 = 30.0;
@@ -64,8 +63,9 @@ pub(crate) struct Means {
     of: Vec<String>,
     /// For each of these the number, the mean and the sum of squared deviations of all labels.
     all: Vec<(f64, f64, f64)>,
-    /// For rows of levels that are known so well, and last for all rows, the number, and the mean square of the distance of a label from its prediction.
-    errors: [(f64, f64); KNOWN + 1],
+    /// For rows of levels that are known so well the number, and the mean square of the normal score of their labels in the predictions of
+    /// the model.
+    places: [(f64, f64); KNOWN],
     columns: Vec<Levels>,
 }
 
@@ -123,8 +123,8 @@ impl Means {
         } else {
             Vec::new()
         };
-        let (all, errors) = (vec![(0.0, 0.0, 0.0); of.len()], [(0.0, 0.0); KNOWN + 1]);
-        let mut means = Self { unit, all, of, errors, columns: of_columns };
+        let (all, places) = (vec![(0.0, 0.0, 0.0); of.len()], [(0.0, 1.0); KNOWN]);
+        let mut means = Self { unit, all, of, places, columns: of_columns };
         let with_means = means.with(records, columns, target)?;
         let mut next = columns.names().len();
         for (column, names) in means.names().map(|(own, names)| (own.to_owned(), names)).collect::<Vec<_>>() {
@@ -197,7 +197,7 @@ impl Means {
     pub(crate) fn emptied(&self) -> Self {
         let mut emptied = self.clone();
         emptied.all.fill((0.0, 0.0, 0.0));
-        emptied.errors.fill((0.0, 0.0));
+        emptied.places.fill((0.0, 1.0));
         for own in &mut emptied.columns {
             own.of.clear();
             own.order.fill((0.0, 0.0));
@@ -249,7 +249,7 @@ impl Means {
         }
     }
 
-    /// The place in `errors` of a row: how well the least known of its levels is known.
+    /// The place in `places` of a row: how well the least known of its levels is known.
     fn known(&self, record: &Record, places: &[usize]) -> usize {
         let rows =
             |(own, place): (&Levels, &usize)| own.of.get(&key(record.field(*place))).map_or(0.0, |level| level[0]);
@@ -265,10 +265,11 @@ impl Means {
         predicted: Prediction,
     ) -> Result<Prediction, ModelError> {
         let Prediction::Number(number) = predicted else { return Ok(predicted) };
-        let (rows, square) = self.errors[self.known(record, places)];
-        let all = self.errors[KNOWN].1;
-        let ratio = if all > 0.0 { (rows * square / all + BEFORE) / (rows + BEFORE) } else { 1.0 };
-        number.stretched(ratio.sqrt()).map(Prediction::Number)
+        let shrunken = |(rows, square): (f64, f64)| (rows * square + BEFORE) / (rows + BEFORE);
+        let all = self.places.iter().fold((0.0, 0.0), |all, own| (all.0 + own.0, all.1 + own.0 * own.1));
+        let all = shrunken((all.0, all.1 / f64::max(all.0, 1.0)));
+        let own = shrunken(self.places[self.known(record, places)]);
+        number.stretched((own / all).sqrt()).map(Prediction::Number)
     }
 
     /// Whether the labels of a level come in an order, so that the next is known by the last.
@@ -285,15 +286,11 @@ impl Means {
             return;
         }
         if let Some(Prediction::Number(number)) = predicted {
-            // The distance in the units in which the label is learned, and for which heavy tails are a Gaussian's.
-            let score = normal_quantile(number.label.cdf(label).clamp(1e-9, 1.0 - 1e-9));
-            let square = score.powi(2).min(FARTHEST) * number.scale().powi(2);
-            let known = self.known(record, places);
-            for at in [known, KNOWN] {
-                let (rows, mean) = &mut self.errors[at];
-                *rows = (*rows + 1.0).min(NEWEST.recip());
-                *mean += (square - *mean) / *rows;
-            }
+            let at = number.label.cdf(label).clamp(1e-9, 1.0 - 1e-9);
+            let square = normal_quantile(at).powi(2).min(FARTHEST);
+            let (rows, mean) = &mut self.places[self.known(record, places)];
+            *rows = (*rows + 1.0).min(NEWEST.recip());
+            *mean += (square - *mean) / *rows;
         }
         let t = |k: usize| match self.unit {
             Some((centre, spread)) => ((label - centre) / spread).asinh(),
@@ -354,7 +351,7 @@ impl Means {
             || self.of.len() == outputs
                 && self.all.len() == outputs
                 && self.all.iter().all(|(rows, mean, squares)| *rows >= 0.0 && mean.is_finite() && *squares >= 0.0)
-                && self.errors.iter().all(|(rows, square)| *rows >= 0.0 && *square >= 0.0 && square.is_finite())
+                && self.places.iter().all(|(rows, square)| *rows >= 0.0 && *square >= 0.0 && square.is_finite())
                 && self.unit.is_none() == matches!(target.kind, TargetKind::Classes(_))
                 && self.unit.is_none_or(|(centre, spread)| centre.is_finite() && spread > 0.0)
                 && self.columns.iter().all(whole)
