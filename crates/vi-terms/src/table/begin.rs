@@ -129,8 +129,7 @@ fn document_of(
     // Whoever names the inputs means them as they are, and the inputs of parts must be alike.
     let meant =
         shaped && options.formula.is_none() && !options.mergeable && options.levels == Options::default().levels;
-    let means = meant.then(|| Means::in_place_of_levels(&mut schema, &target, records, columns)).transpose()?;
-    let means = means.unwrap_or_default();
+    let means = Means::in_place_of_levels(&mut schema, &target, records, columns, meant)?;
     let (with_means, beside_means) = (means.with(records, columns, &target)?, means.beside(columns));
     let (records, columns) = if means.is_empty() { (records, columns) } else { (&with_means[..], &beside_means) };
     // Curves and products take means as they are; kernels of them gain nothing.

@@ -83,7 +83,7 @@ struct Levels {
 }
 
 impl Means {
-    /// Those of the columns with rare levels, with new levels at the end, and of identifiers that come again, with nothing learned; none for targets of
+    /// Those of the columns with rare levels, with new levels at the end, and of identifiers that come again, with nothing learned; none unless `wanted`, and for targets of
     /// many classes. Their numbers become columns of the schema, in place of the levels where many rows are of rare ones.
     ///
     /// # Errors
@@ -93,7 +93,11 @@ impl Means {
         target: &Target,
         records: &[Record],
         columns: &Columns,
+        wanted: bool,
     ) -> Result<Self, TermsError> {
+        if !wanted {
+            return Ok(Self::default());
+        }
         let place = columns.position(&target.column)?;
         let labels = || records.iter().filter_map(|record| target.read(record.field(place), NOWHERE).ok().flatten());
         let (unit, of) = match &target.kind {
