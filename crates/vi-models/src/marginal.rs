@@ -416,7 +416,6 @@ impl Marginal {
         Ok(self.outer(drawn))
     }
 
-    /// The distribution in other units, that of `origin + unit·T`, `unit > 0`.
     /// The same with distances from its centre that are `factor` times as large; of an exponential those of its logarithm.
     pub(crate) fn stretched(self, factor: f64) -> Result<Self, ModelError> {
         let of_part = |part: &Part| match part {
@@ -427,6 +426,7 @@ impl Marginal {
         self.in_units(centre * (1.0 - factor), factor)
     }
 
+    /// The distribution in other units, that of `origin + unit·T`, `unit > 0`.
     pub(crate) fn in_units(mut self, origin: f64, unit: f64) -> Result<Self, ModelError> {
         for (_, part) in &mut self.parts {
             *part = match *part {

@@ -21,10 +21,9 @@ use super::family::GlmFamily;
 use super::observation::{Observation, Size};
 use super::pair::Pair;
 use super::profile::profile;
-use super::spread::{FIVE, THREE};
+use super::spread::{FIVE, THREE, log_ratio};
 use crate::ModelError;
 use crate::likelihood::{NegativeBinomial, ZeroInflated};
-use crate::marginal::log_sum_exp;
 
 /// Mean and deviation of `log r` and of `logit π` before any row: sizes mostly between 0.1 and 200, shares between 0.3 and 88 %.
 const LOG_SIZE: (f64, f64) = (1.5, 2.0);
@@ -58,7 +57,7 @@ const FARTHEST: f64 = 16.0;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InflatedCounts;
 
-/// What is believed of size and share, and what they do to the level of the predictor: `t = c + κᵀz + intercept + xᵀw`.
+/// The belief about size and share, and the level of the predictor that follows from them: `t = c + κᵀz + intercept + xᵀw`.
 ///
 /// `c` and `κ` are those of the [`profile`] of the first rows that were fitted together, so that the intercept beside them and `z` have no
 /// information in common: both could be learned apart without it, but one row at a time only at a snail's pace.
@@ -174,21 +173,10 @@ impl ScalarFamily for InflatedCounts {
         if observed.weight == 0.0 {
             return Ok(0.0);
         }
-        let left = 1.0 + site.curvature * seen.variance;
-        let after =
-            Projection { mean: seen.mean + seen.variance * site.gain(seen.variance), variance: seen.variance / left };
-        let y = observed.label;
-        let own = row_likelihood(self, state, observed)?;
-        let deviation = after.variance.sqrt();
-        let predictors = THREE.map(|(z, weight)| {
-            let t = after.mean + deviation * z;
-            (weight.ln() - own.log_density(y, t), t)
-        });
+        let ratio = log_ratio(&row_likelihood(self, state, observed)?, observed.label, seen, site);
         let mut masses = Vec::with_capacity(FIVE.len() * FIVE.len());
         for (weight, z) in state.z.nodes(FIVE) {
-            let other = row_likelihood(self, &state.at(z), observed)?;
-            let ratio = log_sum_exp(predictors.iter().map(|(log, t)| log + other.log_density(y, *t)));
-            masses.push((weight.ln() + ratio, z));
+            masses.push((weight.ln() + ratio(&row_likelihood(self, &state.at(z), observed)?), z));
         }
         // A far outlier leaves one of the nodes, which tell no deviation below a quarter of the one before.
         let (z, gained) = Pair::of(&masses, state.z.least_variance() / 16.0);

@@ -177,21 +177,10 @@ impl ScalarFamily for LearnedSpread {
         if observed.weight == 0.0 {
             return Ok(0.0);
         }
-        let left = 1.0 + site.curvature * seen.variance;
-        let after =
-            Projection { mean: seen.mean + seen.variance * site.gain(seen.variance), variance: seen.variance / left };
-        let y = observed.label;
-        let own = row_likelihood(self, state, observed)?;
-        let deviation = after.variance.sqrt();
-        let predictors = THREE.map(|(z, weight)| {
-            let t = after.mean + deviation * z;
-            (weight.ln() - own.log_density(y, t), t)
-        });
+        let ratio = log_ratio(&row_likelihood(self, state, observed)?, observed.label, seen, site);
         let mut masses = Vec::with_capacity(FIVE.len());
         for (weight, u) in state.nodes(FIVE) {
-            let other = row_likelihood(self, &SizeBelief::at(u), observed)?;
-            let ratio = log_sum_exp(predictors.iter().map(|(log, t)| log + other.log_density(y, *t)));
-            masses.push((weight.ln() + ratio, u));
+            masses.push((weight.ln() + ratio(&row_likelihood(self, &SizeBelief::at(u), observed)?), u));
         }
         let (SizeBelief { mean, variance }, gained) = SizeBelief::of(&masses);
         // A far outlier leaves one of the nodes, which lie 1.4 deviations apart and tell no deviation below a quarter of the one before.
@@ -241,6 +230,20 @@ impl ScalarFamily for LearnedSpread {
 }
 
 impl GlmFamily for LearnedSpread {}
+
+/// `log E_{t|y}[p(y|t, other)/p(y|t, own)]` as a function of the other likelihood, `t | y` being the posterior of the predictor that was `seen` before a row
+/// with this site, by three points.
+pub(super) fn log_ratio<L: Likelihood>(own: &L, y: f64, seen: Projection, site: Site) -> impl Fn(&L) -> f64 + use<L> {
+    let left = 1.0 + site.curvature * seen.variance;
+    let after =
+        Projection { mean: seen.mean + seen.variance * site.gain(seen.variance), variance: seen.variance / left };
+    let deviation = after.variance.sqrt();
+    let predictors = THREE.map(|(z, weight)| {
+        let t = after.mean + deviation * z;
+        (weight.ln() - own.log_density(y, t), t)
+    });
+    move |other| log_sum_exp(predictors.iter().map(|(log, t)| log + other.log_density(y, *t)))
+}
 
 #[cfg(test)]
 mod tests {

@@ -123,14 +123,12 @@ fn document_of(
         Beside::Asked(&asked)
     };
     let shaped = columns.entries().is_none() && !matches!(beside, Beside::Shape(Shape::Line));
-    if shaped && asked.is_empty() && options.levels == Options::default().levels {
-        schema.group(&target, (usize::from(options.levels), &named.number), records, columns);
-    }
-    // Whoever names the inputs means them as they are, and the inputs of parts must be alike.
-    let meant =
-        shaped && options.formula.is_none() && !options.mergeable && options.levels == Options::default().levels;
-    let means = Means::in_place_of_levels(&mut schema, &target, records, columns, meant)?;
-    let (with_means, beside_means) = (means.with(records, columns, &target)?, means.beside(columns));
+    let (means, with_means) = if shaped && asked.is_empty() && options.levels == Options::default().levels {
+        of_many_levels(options, named, &mut schema, &target, records, columns)?
+    } else {
+        (Means::default(), Vec::new())
+    };
+    let beside_means = means.beside(columns);
     let (records, columns) = if means.is_empty() { (records, columns) } else { (&with_means[..], &beside_means) };
     // Curves and products take means as they are; kernels of them gain nothing.
     let beside = if means.is_empty() || options.shape.is_some() { beside } else { Beside::Shape(Shape::Pairs) };
@@ -190,6 +188,26 @@ fn document_of(
     let mut document = Document::new(target, schema, model, noise);
     (document.relevance, document.chosen, document.means) = (relevance, chosen, means);
     Ok(document)
+}
+
+/// Inputs of columns that have many levels or name groups, and means in place of more levels, with the records that have these.
+///
+/// # Errors
+/// A column that is not there.
+fn of_many_levels(
+    options: &Options,
+    named: &Named,
+    schema: &mut Schema,
+    target: &Target,
+    records: &[Record],
+    columns: &Columns,
+) -> Result<(Means, Vec<Record>), TermsError> {
+    schema.group(target, (usize::from(options.levels), &named.number), records, columns);
+    // Whoever names the inputs means them as they are, and the inputs of parts must be alike.
+    if options.formula.is_some() || options.mergeable {
+        return Ok((Means::default(), Vec::new()));
+    }
+    Means::in_place_of_levels(schema, target, records, columns)
 }
 
 /// Whether entries of a sparse file need no scale: each input is seen too seldom for the first rows to tell one.

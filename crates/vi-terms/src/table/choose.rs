@@ -6,6 +6,7 @@ use vi_models::online::{Kind, Model, Observation, Start, Trial};
 
 use crate::TermsError;
 use crate::table::learn::Reader;
+use crate::table::means::Means;
 use crate::table::plan::Plan;
 use crate::table::schema::Schema;
 use crate::table::source::{Columns, NOWHERE, Record};
@@ -93,6 +94,8 @@ pub(crate) fn chosen(
     if others.is_empty() {
         return Ok((model, None));
     }
+    // The records have their means already.
+    let as_they_are = Means::default();
     let (mut reader, label) = (Reader::new(schema, &model, columns)?, columns.position(&target.column)?);
     let mut trial = Trial::new(tried(plain)?, others);
     let (mut values, mut observed) = (Vec::new(), Vec::new());
@@ -103,7 +106,7 @@ pub(crate) fn chosen(
         // Learning reports the error of a bad record.
         let Ok(Some(label)) = target.read(record.field(label), NOWHERE) else { continue };
         let seen = Observation::new(label).weight(record.weight);
-        match reader.row(record, NOWHERE) {
+        match reader.row(&as_they_are, record, NOWHERE) {
             Ok(Row::Dense(row)) if row.len() == schema.width() => {
                 values.extend_from_slice(row);
                 observed.push(seen);

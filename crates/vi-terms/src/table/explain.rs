@@ -53,7 +53,7 @@ impl Explainer<'_> {
     /// # Errors
     /// [`TermsError::Field`] for a field of the wrong type, [`TermsError::Row`] for a row that the model refuses.
     pub fn explain(&mut self, record: &Record, row: u64) -> Result<Explanation, TermsError> {
-        let inputs = self.reader.row_with(&self.document.means, record, row)?;
+        let inputs = self.reader.row(&self.document.means, record, row)?;
         self.from_mean.clear();
         self.from_mean.extend(self.means.iter().map(|mean| -mean));
         inputs.for_each(|j, x| self.from_mean[j] += x);

@@ -33,7 +33,7 @@ impl<'a> Reader<'a> {
         Ok(Self { schema, places, encoded, sparse, of_means, with_means })
     }
 
-    /// What reads rows for the model of `document`, whose schema is `schema`.
+    /// The reader of rows for the model of `document`, whose schema is `schema`.
     ///
     /// # Errors
     /// A column of the model that is not there.
@@ -46,19 +46,21 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// A field of the wrong type.
-    pub(crate) fn row_with(&mut self, means: &Means, record: &Record, row: u64) -> Result<Row<'_>, TermsError> {
-        if means.is_empty() {
-            return self.row(record, row);
-        }
-        self.with_means.clone_from(record);
-        means.append(&mut self.with_means, &self.of_means);
-        self.encoded.write(self.schema, &self.places, &self.with_means, row)?;
+    pub(crate) fn row(&mut self, means: &Means, record: &Record, row: u64) -> Result<Row<'_>, TermsError> {
+        let record = if means.is_empty() {
+            record
+        } else {
+            self.with_means.clone_from(record);
+            means.append(&mut self.with_means, &self.of_means);
+            &self.with_means
+        };
+        self.encoded.write(self.schema, &self.places, record, row)?;
         Ok(self.encoded.row(self.schema, self.sparse))
     }
 
-    /// The label of a record, for its levels, and the model's own prediction before.
-    pub(crate) fn told(&self, means: &mut Means, record: &Record, label: f64, predicted: Option<&Prediction>) {
-        means.learn(record, &self.of_means, label, predicted);
+    /// Learns the label of a record for its levels, and where it lay in the model's own prediction, as [`Means::score`] says.
+    pub(crate) fn tell(&self, means: &mut Means, record: &Record, label: f64, score: Option<f64>) {
+        means.learn(record, &self.of_means, label, score);
     }
 
     /// The prediction at a record with the spread that it has by its levels.
@@ -77,19 +79,35 @@ impl<'a> Reader<'a> {
         &self,
         means: &Means,
         record: &Record,
-        (own, log_density): (Option<&Prediction>, f64),
+        (own, log_density): (Option<Prediction>, f64),
         label: f64,
     ) -> Result<(Option<Prediction>, f64), ModelError> {
-        let spread = own.map(|own| self.spread(means, record, own.clone())).transpose()?;
-        let told = spread.as_ref().filter(|_| !means.is_empty()).map(|spread| spread.log_density(label));
-        Ok((spread, told.and_then(Result::ok).filter(|told| told.is_finite()).unwrap_or(log_density)))
+        if means.is_empty() {
+            return Ok((own, log_density));
+        }
+        let spread = own.map(|own| self.spread(means, record, own)).transpose()?;
+        let told = spread.as_ref().and_then(|spread| spread.log_density(label).ok()).filter(|told| told.is_finite());
+        Ok((spread, told.unwrap_or(log_density)))
     }
 
+    /// Learns a record with its label, in the model and in the means. Returns the prediction before, with the spread that it has by its levels,
+    /// and the log density of the label.
+    ///
     /// # Errors
-    /// A field of the wrong type.
-    pub(crate) fn row(&mut self, record: &Record, row: u64) -> Result<Row<'_>, TermsError> {
-        self.encoded.write(self.schema, &self.places, record, row)?;
-        Ok(self.encoded.row(self.schema, self.sparse))
+    /// A field of the wrong type; what the model refuses.
+    pub(crate) fn learn(
+        &mut self,
+        (model, means): (&mut Model, &mut Means),
+        record: &Record,
+        (row, label): (u64, f64),
+    ) -> Result<(Option<Prediction>, f64), TermsError> {
+        let refused = |source| TermsError::Row { row, source };
+        let inputs = self.row(means, record, row)?;
+        let own = taken(model, inputs, (label, record.weight)).map_err(refused)?;
+        let score = means.score(own.0.as_ref(), label);
+        let foretold = self.spread_at(means, record, own, label).map_err(refused)?;
+        self.tell(means, record, label, score);
+        Ok(foretold)
     }
 
     /// Numbers that were missing so far.
@@ -277,15 +295,11 @@ fn learn_one(
         return Ok(());
     };
     let refused = |source| TermsError::Row { row, source };
-    let inputs = reader.row_with(&document.means, record, row)?;
-    let (own, log_density) = taken(&mut document.model, inputs, (label, record.weight)).map_err(refused)?;
-    let foretold = reader.spread_at(&document.means, record, (own.as_ref(), log_density), label).map_err(refused)?;
-    reader.told(&mut document.means, record, label, own.as_ref());
+    let (seen, log_density) = reader.learn((&mut document.model, &mut document.means), record, (row, label))?;
     for column in reader.encoded.new_texts() {
         *document.changed.entry(reader.schema.columns[column].name.clone()).or_default() += 1;
     }
-    let foretold = (foretold.0.as_ref(), foretold.1);
-    document.scores.add(foretold, label, classes(&document.target)).map_err(refused)
+    document.scores.add((seen.as_ref(), log_density), label, classes(&document.target)).map_err(refused)
 }
 
 /// The prediction at a row, and the log density of its label: none where they are beyond the range of floats.

@@ -48,6 +48,8 @@ const KNOWN: usize = 7;
 const NEWEST: f64 = 1e-3;
 const FARTHEST: f64 = 25.0;
 const BEFORE: f64 = 30.0;
+/// The least probability of a label beyond which it counts as that rare.
+const RAREST: f64 = 1e-9;
 /// Standard deviations by which a label is more like the last one of its level than like the others where these come in an order.
 const IN_ORDER: f64 = 6.0;
 /// The deviation of the middle half of a Gaussian of unit variance, both sides.
@@ -83,8 +85,9 @@ struct Levels {
 }
 
 impl Means {
-    /// Those of the columns with rare levels, with new levels at the end, and of identifiers that come again, with nothing learned; none unless `wanted`, and for targets of
-    /// many classes. Their numbers become columns of the schema, in place of the levels where many rows are of rare ones.
+    /// Those of the columns with rare levels, with new levels at the end, and of identifiers that come again, with nothing learned, and the records
+    /// with their numbers; none for targets of many classes. The numbers become columns of the schema, in place of the levels where many rows are
+    /// of rare ones.
     ///
     /// # Errors
     /// A column that is not there.
@@ -93,11 +96,7 @@ impl Means {
         target: &Target,
         records: &[Record],
         columns: &Columns,
-        wanted: bool,
-    ) -> Result<Self, TermsError> {
-        if !wanted {
-            return Ok(Self::default());
-        }
+    ) -> Result<(Self, Vec<Record>), TermsError> {
         let place = columns.position(&target.column)?;
         let labels = || records.iter().filter_map(|record| target.read(record.field(place), NOWHERE).ok().flatten());
         let (unit, of) = match &target.kind {
@@ -105,32 +104,25 @@ impl Means {
             TargetKind::Classes(classes) if classes.len() == 2 => (None, vec![String::new()]),
             TargetKind::Classes(classes) => (None, classes.iter().skip(1).cloned().collect()),
         };
-        let is_many = |name: &&String| {
-            let own = schema.columns.iter().find(|own| own.name == **name && matches!(own.kind, Kind::Levels { .. }));
-            let Ok(at) = columns.position(name) else { return false };
-            if let Some(Kind::Levels { levels, rare, .. }) = own.map(|own| &own.kind) {
-                return *rare > 0 || levels.len() >= FEWEST_LEVELS && are_coming(records, at);
-            }
-            // What names something other than the rows comes again.
-            let left_out = schema.ignored.iter().any(|(own, why)| own == *name && names_rows(why));
-            let called = schema.columns.iter().any(|own| own.name == **name) && is_called_identifier(name);
-            (left_out || called) && come_again(records, at)
-        };
+        if of.len() >= MOST_CLASSES {
+            return Ok(Default::default());
+        }
         let levels = |name: &String| Levels {
             column: name.clone(),
             of: BTreeMap::new(),
             order: vec![(0.0, 0.0); of.len()],
             pairs: (0.0, vec![0.0; of.len()]),
         };
-        let of_columns = if of.len() < MOST_CLASSES {
-            columns.names().iter().filter(|name| **name != target.column).filter(is_many).map(levels).collect()
-        } else {
-            Vec::new()
-        };
+        let mut many = Vec::new();
+        for name in columns.names().iter().filter(|name| **name != target.column) {
+            if has_many_levels(schema, name, records, columns.position(name)?) {
+                many.push(levels(name));
+            }
+        }
         let (all, places) = (vec![(0.0, 0.0, 0.0); of.len()], [(0.0, 1.0); KNOWN]);
-        let mut means = Self { unit, all, of, places, columns: of_columns };
-        let with_means = means.with(records, columns, target)?;
-        let mut next = columns.names().len();
+        let mut means = Self { unit, all, of, places, columns: many };
+        let mut with_means = means.with(records, columns, target)?;
+        let (mut next, candidates) = (columns.names().len(), means.columns.len());
         for (column, names) in means.names().map(|(own, names)| (own.to_owned(), names)).collect::<Vec<_>>() {
             let places = next..next + names.len();
             next = places.end;
@@ -145,13 +137,14 @@ impl Means {
                 means.columns.retain(|own| own.column != column);
                 continue;
             };
-            let place = columns.position(&column)?;
             schema.columns.extend(numbers);
             if let Some((_, why)) = schema.ignored.iter_mut().find(|(own, _)| *own == column) {
                 *why = format!("many levels: the model has {}", names.join(", "));
             }
-            let levels = |own: &Column| own.name == column && matches!(own.kind, Kind::Levels { .. });
-            let Some(at) = schema.columns.iter().position(levels) else { continue };
+            let place = columns.position(&column)?;
+            let Some(at) = schema.columns.iter().position(|own| own.name == column && own.is_levels()) else {
+                continue;
+            };
             if let Kind::Levels { base, levels, rare } = &schema.columns[at].kind {
                 let is_rare = |record: &&Record| {
                     let level = record.field(place);
@@ -165,19 +158,17 @@ impl Means {
                 }
             }
         }
-        Ok(means)
+        if means.columns.len() < candidates {
+            with_means = means.with(records, columns, target)?;
+        }
+        Ok((means, with_means))
     }
 
     /// The records with the numbers that each has when it is learned, from a state with nothing learned.
     ///
     /// # Errors
     /// A column that is not there.
-    pub(crate) fn with(
-        &self,
-        records: &[Record],
-        columns: &Columns,
-        target: &Target,
-    ) -> Result<Vec<Record>, TermsError> {
+    fn with(&self, records: &[Record], columns: &Columns, target: &Target) -> Result<Vec<Record>, TermsError> {
         if self.is_empty() {
             return Ok(Vec::new());
         }
@@ -276,22 +267,27 @@ impl Means {
         number.stretched((own / all).sqrt()).map(Prediction::Number)
     }
 
-    /// Whether the labels of a level come in an order, so that the next is known by the last.
+    /// By how many standard deviations labels are more like the last one of their level than in a random order, where these are many.
     pub(crate) fn in_order(&self) -> Option<f64> {
         let score = |(sum, squares): &(f64, f64)| if *squares > 0.0 { sum / squares.sqrt() } else { 0.0 };
         let scores = self.columns.iter().flat_map(|own| &own.order).map(score);
         Some(scores.fold(0.0, f64::max)).filter(|score| *score > IN_ORDER)
     }
 
-    /// Learns the label of a row, and its place in the model's own prediction before, if there was one.
-    pub(crate) fn learn(&mut self, record: &Record, places: &[usize], label: f64, predicted: Option<&Prediction>) {
+    /// The squared normal score of a label in the model's own prediction of a number; none of others, and where no means are to learn it.
+    pub(crate) fn score(&self, own: Option<&Prediction>, label: f64) -> Option<f64> {
+        let Some(Prediction::Number(number)) = own.filter(|_| !self.is_empty()) else { return None };
+        let at = number.label.cdf(label).clamp(RAREST, 1.0 - RAREST);
+        Some(normal_quantile(at).powi(2).min(FARTHEST))
+    }
+
+    /// Learns the label of a row, and its [`score`](Self::score) in the prediction before, if there was one.
+    pub(crate) fn learn(&mut self, record: &Record, places: &[usize], label: f64, score: Option<f64>) {
         let weight = record.weight;
         if self.is_empty() || weight <= 0.0 {
             return;
         }
-        if let Some(Prediction::Number(number)) = predicted {
-            let at = number.label.cdf(label).clamp(1e-9, 1.0 - 1e-9);
-            let square = normal_quantile(at).powi(2).min(FARTHEST);
+        if let Some(square) = score {
             let (rows, mean) = &mut self.places[self.known(record, places)];
             *rows = (*rows + 1.0).min(NEWEST.recip());
             *mean += (square - *mean) / *rows;
@@ -334,7 +330,7 @@ impl Means {
         }
     }
 
-    /// Whether they could be of a model with this target and these columns.
+    /// Whether a model with this target and these columns could have them.
     pub(crate) fn is_of(&self, target: &Target, schema: &Schema) -> bool {
         let outputs = match &target.kind {
             TargetKind::Classes(classes) => classes.len().max(2) - 1,
@@ -363,14 +359,25 @@ impl Means {
     }
 }
 
-/// Whether new levels of the column at `place` come until the end of the records, as in a table sorted by it.
+/// Whether the column `name`, at `place`, has rare levels or new ones at the end of the records, or is an identifier whose levels come again.
+fn has_many_levels(schema: &Schema, name: &String, records: &[Record], place: usize) -> bool {
+    let own = schema.columns.iter().find(|own| own.name == *name && own.is_levels());
+    if let Some(Kind::Levels { levels, rare, .. }) = own.map(|own| &own.kind) {
+        return *rare > 0 || levels.len() >= FEWEST_LEVELS && are_coming(records, place);
+    }
+    let left_out = schema.ignored.iter().any(|(own, why)| own == name && names_rows(why));
+    let called = schema.columns.iter().any(|own| own.name == *name) && is_called_identifier(name);
+    (left_out || called) && come_again(records, place)
+}
+
+/// Whether the last tenth of the records has new levels of the column at `place`, as in a table sorted by it.
 fn are_coming(records: &[Record], place: usize) -> bool {
     let (early, late) = records.split_at(records.len() - records.len() / LATE);
     let known: HashSet<&str> = early.iter().map(|record| record.field(place)).collect();
     late.iter().any(|record| !known.contains(record.field(place)))
 }
 
-/// Whether so many records have a level that came before that these are no rows given twice by mistake.
+/// Whether levels come again, in more records than a few repeated rows explain.
 fn come_again(records: &[Record], place: usize) -> bool {
     let mut seen = HashSet::new();
     let texts = records.iter().map(|record| record.field(place)).filter(|text| !is_missing(text));

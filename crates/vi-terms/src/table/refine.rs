@@ -67,10 +67,10 @@ pub fn refine<S: Source>(
         // The inputs that the rows had when they were learned.
         let mut means = before.means.emptied();
         again(&before, &mut open()?, |reader, record, (row, label)| {
-            let inputs = reader.row_with(&means, record, row)?;
+            let inputs = reader.row(&means, record, row)?;
             let taken = take(inputs, Observation::new(label).weight(record.weight));
             taken.map_err(|source| TermsError::Row { row, source })?;
-            reader.told(&mut means, record, label, None);
+            reader.tell(&mut means, record, label, None);
             Ok(())
         })
     })?;

@@ -10,7 +10,7 @@ use vi_models::online::Order;
 
 use crate::TermsError;
 use crate::table::document::Document;
-use crate::table::learn::{again, classes, reading, taken};
+use crate::table::learn::{again, classes, reading};
 use crate::table::plan::is_sparse;
 use crate::table::scores::Scores;
 use crate::table::source::{Record, Source};
@@ -81,12 +81,8 @@ pub fn reorder<S: Source>(
         let all = waiting.len().max(1) as f64;
         for (done, Waiting { record, row, label, .. }) in waiting.iter().enumerate() {
             let learned = (|| {
-                let inputs = reader.row_with(&means, record, *row)?;
+                let (seen, log_density) = reader.learn((&mut model, &mut means), record, (*row, *label))?;
                 let refused = |source| TermsError::Row { row: *row, source };
-                let (own, log_density) = taken(&mut model, inputs, (*label, record.weight)).map_err(refused)?;
-                let (seen, log_density) =
-                    reader.spread_at(&means, record, (own.as_ref(), log_density), *label).map_err(refused)?;
-                reader.told(&mut means, record, *label, own.as_ref());
                 scores.add((seen.as_ref(), log_density), *label, kinds).map_err(refused)
             })();
             // A row that is refused here alone is left out where such rows are.

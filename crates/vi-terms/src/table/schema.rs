@@ -58,6 +58,13 @@ pub(crate) struct Column {
     pub(crate) kind: Kind,
 }
 
+impl Column {
+    /// Whether its texts are levels.
+    pub(crate) fn is_levels(&self) -> bool {
+        matches!(self.kind, Kind::Levels { .. })
+    }
+}
+
 impl Schema {
     /// Numbers of these names and means, each by itself.
     pub fn of_numbers(columns: impl Iterator<Item = (String, f64)>, intercept: bool) -> Self {
