@@ -262,6 +262,9 @@ pub(crate) struct Inspect {
     /// Number of coefficients to print, the most certain first.
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) top: usize,
+    /// Write the effects of all groups of a formula with more than 500 to a table: CSV, JSON lines, Parquet or Arrow by its name.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) groups: Option<PathBuf>,
 }
 
 #[derive(Debug, Group)]

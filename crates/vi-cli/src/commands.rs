@@ -62,7 +62,7 @@ fn apart(command: &Command) -> Result<(), CliError> {
         Command::Explain(args) => {
             (args.output.as_ref(), None, [one(MODEL, &args.model), one(DATA, &args.input.data)].concat())
         }
-        Command::Inspect(args) => (None, args.show.html.as_ref(), one(MODEL, &args.model)),
+        Command::Inspect(args) => (args.groups.as_ref(), args.show.html.as_ref(), one(MODEL, &args.model)),
         Command::Resume(args) => {
             let data = args.data.iter().map(|path| (DATA, path.as_path()));
             (None, args.show.html.as_ref(), data.chain(one(MODEL, &args.model)).collect())

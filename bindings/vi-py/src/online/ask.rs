@@ -159,7 +159,7 @@ impl Online {
             let mut memory = Vec::new();
             let rows = given.split(n, self.inputs, &mut memory)?;
             let found = rows.into_iter().enumerate().map(|(i, row)| {
-                let seen = model.predictors(row, offset.map_or(0.0, |offset| offset[i]));
+                let seen = model.predictors(row, Observation::new(0.0).offset(offset.map_or(0.0, |offset| offset[i])));
                 Ok(of(&seen.map_err(|error| at_row(i, &error))?[0])?)
             });
             found.collect()

@@ -5,7 +5,7 @@ use vi_core::special::{normal_cdf, sigmoid};
 use vi_core::{Error, Row, Rows};
 
 use super::information_directed;
-use crate::online::Model;
+use crate::online::{Model, Observation};
 use crate::{Marginal, ModelError, check};
 
 /// The models of the arms' rewards at one context.
@@ -170,7 +170,7 @@ impl Arms<'_> {
                     what: "one score of a row whose label is one of several classes",
                 });
             }
-            model.predictors(row, 0.0)
+            model.predictors(row, Observation::new(0.0))
         };
         let found: Vec<Vec<Marginal>> = match *self {
             Arms::Apart { models, context } => {

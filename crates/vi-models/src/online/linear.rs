@@ -36,8 +36,8 @@ impl Linear {
     }
 
     /// The model whose `weights` have a prior that is nearly flat: each takes of the shape what a mean takes.
-    pub(super) fn flat(shape: f64, rate: f64, weights: usize) -> Self {
-        Self { shape, rate, owed: MEAN * weights as f64, log: false }
+    pub(super) fn flat(shape: f64, rate: f64, weights: usize, log: bool) -> Self {
+        Self { shape, rate, owed: MEAN * weights as f64, log }
     }
 }
 

@@ -124,7 +124,9 @@ pub use coefficient::Coefficient;
 pub use design::Standardise;
 pub use draw::Draw;
 pub use glm::OnlineGlm;
-pub use grouped::{Component, Components, Effects, GroupEffects, GroupedGlm, GroupedLinear, GroupedSettings};
+pub use grouped::{
+    Component, Components, Effects, GroupEffects, GroupedGlm, GroupedLinear, GroupedSettings, OnlineGrouped,
+};
 pub(crate) use info::is_near;
 pub use info::{Advice, OnlineInfo, Order};
 pub use linear::{NumberPredicted, OnlineLinear};

@@ -7,8 +7,9 @@ use vi_core::batch::{BatchInfo, BatchSettings};
 use super::family::{Counts, InflatedCounts, LearnedSpread, Probit, SpreadCounts, Trials};
 use super::observation::Size;
 use super::{
-    Coefficient, Draw, Observation, OneGaussian, OnlineGlm, OnlineInfo, OnlineLinear, OnlineLogistic, OnlineRobust,
-    OnlineSettings, OnlineSoftmax, OnlineVarying, Prediction, RefineInfo, RefineSettings, Row, Rows,
+    Coefficient, Draw, Effects, Observation, OneGaussian, OnlineGlm, OnlineGrouped, OnlineInfo, OnlineLinear,
+    OnlineLogistic, OnlineRobust, OnlineSettings, OnlineSoftmax, OnlineVarying, Prediction, RefineInfo, RefineSettings,
+    Row, Rows,
 };
 use crate::softmax::SoftmaxRefineSettings;
 use crate::{Marginal, ModelError};
@@ -128,6 +129,8 @@ pub enum Model {
     Robust(OnlineRobust),
     /// The same with a spread that follows the inputs.
     Varying(OnlineVarying),
+    /// Numbers, their logarithm, two classes or counts with effects for each group.
+    Grouped(OnlineGrouped),
 }
 
 /// `$body` with the model as `$own`, whatever its kind; or one body for a model of one predictor and one for that of several; or one
@@ -149,6 +152,7 @@ macro_rules! each {
             Self::ZeroInflated($own) => $one,
             Self::Robust($own) => $one,
             Self::Varying($own) => $one,
+            Self::Grouped($own) => $one,
             Self::Classes($softmax) => $classes,
         }
     };
@@ -186,11 +190,24 @@ impl Model {
         })
     }
 
+    /// A model of `inputs` columns with nothing learned, of numbers, their logarithm, two classes or counts, in which `effects` differ from
+    /// group to group: the group of a row is that of its [`Observation`]. The common weights share one prior, all but flat unless it is given.
+    ///
+    /// # Errors
+    /// [`ModelError::Unsupported`] for another kind, a memory that fades, another belief than the full covariance, several prior scales; those of
+    /// the [settings](super::GroupedSettings).
+    pub fn grouped(kind: Kind, inputs: usize, effects: Effects, settings: OnlineSettings) -> Result<Self, ModelError> {
+        OnlineGrouped::new(kind, inputs, effects, &settings).map(Self::Grouped)
+    }
+
     /// A model of the same kind, inputs and settings with nothing learned.
     ///
     /// # Errors
     /// None for a model that was made by its constructor.
     pub fn emptied(&self) -> Result<Self, ModelError> {
+        if let Self::Grouped(model) = self {
+            return model.emptied().map(Self::Grouped);
+        }
         Self::new(self.kind(), self.inputs(), self.settings().clone())
     }
 
@@ -212,6 +229,7 @@ impl Model {
             Self::Robust(model) => Kind::Robust { unit: model.unit() },
             Self::Varying(model) if model.is_of_logarithm() => Kind::LogVarying { unit: model.unit() },
             Self::Varying(model) => Kind::Varying { unit: model.unit() },
+            Self::Grouped(model) => model.kind(),
         }
     }
 
@@ -230,6 +248,7 @@ impl Model {
             Self::ZeroInflated(_) => "ZeroInflated",
             Self::Robust(_) => "Robust",
             Self::Varying(_) => "Varying",
+            Self::Grouped(_) => "Grouped",
         }
     }
 
@@ -256,6 +275,7 @@ impl Model {
             }
             Self::Robust(model) => model.spread(),
             Self::Varying(model) => model.prior_unit(),
+            Self::Grouped(model) => model.prior_unit(),
             _ => 1.0,
         }
     }
@@ -300,6 +320,7 @@ impl Model {
             Self::ZeroInflated(model) => Prediction::Inflated(model.predict(row, at)?),
             Self::Robust(model) => Prediction::Number(model.predict_at(row, at.offset)?),
             Self::Varying(model) => Prediction::Number(model.predict_at(row, at.offset)?),
+            Self::Grouped(model) => model.predict(row, at)?,
         })
     }
 
@@ -325,6 +346,7 @@ impl Model {
             Self::ZeroInflated(model) => model.predict_and_update(row, observed)?.map(Prediction::Inflated),
             Self::Robust(model) => model.predict_and_update(row, observed)?.map(Prediction::Number),
             Self::Varying(model) => model.predict_and_update(row, observed)?.map(Prediction::Number),
+            Self::Grouped(model) => model.predict_and_update(row, observed)?,
             Self::Classes(_) => {
                 let predicted = self.predict(row, observed);
                 self.update(row, observed)?;
@@ -334,12 +356,15 @@ impl Model {
     }
 
     /// The posterior of each linear predictor at `row`: one, or of classes one for each but the first, relative to that and without
-    /// an offset.
+    /// an offset. Of `at` only offset and group are used.
     ///
     /// # Errors
     /// Those of the model.
-    pub fn predictors(&self, row: Row<'_>, offset: f64) -> Result<Vec<Marginal>, ModelError> {
-        each!(self, model => Ok(vec![model.predictor(row, offset)?]), model => {
+    pub fn predictors(&self, row: Row<'_>, at: Observation) -> Result<Vec<Marginal>, ModelError> {
+        if let Self::Grouped(model) = self {
+            return Ok(vec![model.predictor_at(row, at.without_group().0, at.offset)?]);
+        }
+        each!(self, model => Ok(vec![model.predictor(row, at.offset)?]), model => {
             (1..model.classes()).map(|class| model.predictor(row, class)).collect()
         })
     }
@@ -484,7 +509,20 @@ impl Model {
                 }
             };
         }
-        merged!(Number, Count, Two, Classes, Probit, Trials, Spread, LearnedSpread, ZeroInflated, Robust, Varying)
+        merged!(
+            Number,
+            Count,
+            Two,
+            Classes,
+            Probit,
+            Trials,
+            Spread,
+            LearnedSpread,
+            ZeroInflated,
+            Robust,
+            Varying,
+            Grouped
+        )
     }
 
     /// What the model has learned, as one Gaussian.
@@ -500,8 +538,8 @@ impl Model {
             Self::Probit(model) => model.gaussian(),
             Self::Trials(model) => model.gaussian(),
             Self::Spread(model) => model.gaussian(),
-            Self::Classes(_) | Self::LearnedSpread(_) | Self::ZeroInflated(_) | Self::Robust(_) | Self::Varying(_) => {
-                let what = "one Gaussian of several classes, or of a spread, excess zeros or tails that are learned";
+            _ => {
+                let what = "one Gaussian of several classes, of groups, or of a spread, excess zeros or tails that are learned";
                 Err(ModelError::Unsupported { what })
             }
         }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use vi_core::Error;
 
-/// A label with its offset, weight, trials and exposure. A plain number is an observation with none of these.
+/// A label with its offset, weight, trials, exposure and group. A plain number is an observation with none of these.
 ///
 /// ```
 /// use vi_models::online::Observation;
@@ -19,6 +19,8 @@ pub struct Observation {
     pub(super) weight: f64,
     trials: Option<f64>,
     exposure: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    group: Option<u64>,
     /// Given by one half of a model to the other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     given: Option<Given>,
@@ -54,7 +56,7 @@ pub enum Size {
 impl Observation {
     /// An observation of a label alone: 0 or 1, a count or a number, depending on the family.
     pub fn new(label: f64) -> Self {
-        Self { label, offset: 0.0, weight: 1.0, trials: None, exposure: None, given: None }
+        Self { label, offset: 0.0, weight: 1.0, trials: None, exposure: None, group: None, given: None }
     }
 
     /// Sets a known part of the linear predictor, `t = offset + intercept + xᵀw`.
@@ -78,6 +80,16 @@ impl Observation {
         Self { exposure: Some(exposure), ..self }
     }
 
+    /// Sets the group that the row is of; an error for a model without groups.
+    pub fn group(self, group: u64) -> Self {
+        Self { group: Some(group), ..self }
+    }
+
+    /// The group, and the observation without it.
+    pub(super) fn without_group(self) -> (Option<u64>, Self) {
+        (self.group, Self { group: None, ..self })
+    }
+
     /// Sets the number from the other predictor of the same model.
     pub(super) fn given(self, given: Given) -> Self {
         Self { given: Some(given), ..self }
@@ -93,7 +105,7 @@ impl Observation {
     /// The trials or the exposure, or the number from the other predictor, whichever the family takes; 1 if it was left out.
     ///
     /// # Errors
-    /// `Setting` if the other one is set.
+    /// `Setting` if the other one is set, or a group.
     pub(super) fn size(&self, taken: Size) -> Result<f64, Error> {
         let (own, strangers) = match taken {
             Size::None => (None, [("trials", self.trials), ("exposure", self.exposure)]),
@@ -109,9 +121,10 @@ impl Observation {
                 (given, [("trials", self.trials), ("exposure", self.exposure)])
             }
         };
-        for (name, stranger) in strangers {
+        let group = ("group", self.group.map(|group| group as f64));
+        for (name, stranger) in strangers.into_iter().chain([group]) {
             if let Some(value) = stranger {
-                return Err(Error::Setting { name, value, requirement: "left out: this family has none" });
+                return Err(Error::Setting { name, value, requirement: "left out: this model has none" });
             }
         }
         Ok(own.unwrap_or(1.0))

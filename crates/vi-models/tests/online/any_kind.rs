@@ -86,7 +86,7 @@ fn every_kind_answers_in_the_same_words() {
         let predictors = if let Kind::Classes { classes, .. } = kind { classes - 1 } else { 1 };
         let at = (Row::Dense(&[0.5, 1.0]), Observation::new(0.0));
         let seen = model.predict(at.0, at.1).unwrap();
-        assert_eq!(model.predictors(at.0, 0.0).unwrap().len(), predictors);
+        assert_eq!(model.predictors(at.0, Observation::new(0.0)).unwrap().len(), predictors);
         assert_eq!(model.weights().len(), predictors);
         let coefficients = model.coefficients().unwrap();
         assert_eq!((coefficients.len(), coefficients[0].len()), (predictors, 3));

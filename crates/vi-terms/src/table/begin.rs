@@ -11,6 +11,7 @@ use crate::formula::Formula;
 use crate::table::choose::chosen;
 use crate::table::correlate::{Seen, correlate};
 use crate::table::document::Document;
+use crate::table::grouped::Groups;
 use crate::table::known::Known;
 use crate::table::learn::scales;
 use crate::table::means::Means;
@@ -89,9 +90,9 @@ fn document_of(
     if records.is_empty() {
         return Err(TermsError::Empty);
     }
-    let (name, target) = (&named.target.0, named.target.1);
-    let settings = InferSettings {
-        target,
+    let (name, place) = (&named.target.0, named.target.1);
+    let settings = |target: &Target| InferSettings {
+        target: place,
         ignore: &named.ignore,
         text: &named.text,
         number: &named.number,
@@ -99,8 +100,8 @@ fn document_of(
         inputs: options.inputs.map(|inputs| inputs as usize),
         levels: usize::from(options.levels),
         formula: named.formula.as_ref(),
+        apart: kind.is_none() && options.takes_groups(&target.kind),
     };
-    let (mut schema, asked) = infer(columns.names(), records, &settings)?;
     let all = records;
     let every = records.len().div_ceil(options.sniff as usize);
     let spaced: Vec<Record>;
@@ -110,13 +111,14 @@ fn document_of(
     } else {
         records
     };
+    let shown: Vec<&str> =
+        records.iter().map(|record| record.field(place)).chain(values.iter().map(String::as_str)).collect();
+    let target = Target::infer(name, &shown, options.family, &options.classes)?;
+    let (mut schema, asked) = infer(columns.names(), all, &settings(&target))?;
     if let (Some(shape), true) = (options.shape, !asked.is_empty() || columns.entries().is_some()) {
         let what = if asked.is_empty() { "not available for a sparse file" } else { "the formula names its own terms" };
         return Err(wrong("shape", &format!("{shape:?}").to_lowercase(), what));
     }
-    let shown: Vec<&str> =
-        records.iter().map(|record| record.field(target)).chain(values.iter().map(String::as_str)).collect();
-    let target = Target::infer(name, &shown, options.family, &options.classes)?;
     let beside = if asked.is_empty() {
         Beside::Shape(options.shape().unwrap_or_else(|| schema.shape_of_table(records.len())))
     } else {
@@ -136,7 +138,12 @@ fn document_of(
         schema.shape(&beside, &budget(&target.kind), records, columns)?;
     }
     let rare = columns.entries().is_some_and(|entries| entries.named || are_of_unit_size(records));
+    let groups = match &asked.apart {
+        Some(group) => Some((Groups::new(group.column.clone()), schema.effects(group)?)),
+        None => None,
+    };
     let mut plan = Plan {
+        groups,
         memory: memory(&options.forget)?,
         belief: (*kind).or(options.belief),
         grouped: !asked.groups.is_empty(),
@@ -187,6 +194,7 @@ fn document_of(
     let noise = plan.noise();
     let mut document = Document::new(target, schema, model, noise);
     (document.relevance, document.chosen, document.means) = (relevance, chosen, means);
+    document.groups = plan.groups.map(|(groups, _)| groups);
     Ok(document)
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use vi_core::Row;
-use vi_models::online::{Kind, Model, Observation, Start, Trial};
+use vi_models::online::{Kind, Model, Start, Trial};
 
 use crate::TermsError;
 use crate::table::learn::Reader;
@@ -96,7 +96,8 @@ pub(crate) fn chosen(
     }
     // The records have their means already.
     let as_they_are = Means::default();
-    let (mut reader, label) = (Reader::new(schema, &model, columns)?, columns.position(&target.column)?);
+    let (mut groups, label) = (plan.groups.clone().map(|(groups, _)| groups), columns.position(&target.column)?);
+    let mut reader = Reader::new(schema, &model, columns)?.grouped(groups.as_ref(), columns)?;
     let mut trial = Trial::new(tried(plain)?, others);
     let (mut values, mut observed) = (Vec::new(), Vec::new());
     for record in spread_out(records) {
@@ -105,7 +106,8 @@ pub(crate) fn chosen(
         }
         // Learning reports the error of a bad record.
         let Ok(Some(label)) = target.read(record.field(label), NOWHERE) else { continue };
-        let seen = Observation::new(label).weight(record.weight);
+        let seen = reader.observed(groups.as_ref(), record, label);
+        reader.add(groups.as_mut(), record);
         match reader.row(&as_they_are, record, NOWHERE) {
             Ok(Row::Dense(row)) if row.len() == schema.width() => {
                 values.extend_from_slice(row);

@@ -9,6 +9,7 @@ use vi_models::online::{Model, Order};
 
 use crate::TermsError;
 use crate::table::choose::Chosen;
+use crate::table::grouped::Groups;
 use crate::table::means::Means;
 use crate::table::options::Input;
 use crate::table::plan::is_of;
@@ -17,7 +18,7 @@ use crate::table::relevance::Relevance;
 use crate::table::reorder::Reordered;
 use crate::table::schema::Schema;
 use crate::table::scores::Scores;
-use crate::table::target::Target;
+use crate::table::target::{Target, TargetKind};
 
 /// The version of model files that this command writes.
 const FORMAT: u32 = 3;
@@ -56,6 +57,9 @@ pub struct Document {
     /// The mean labels of the levels of columns that have many.
     #[serde(default, skip_serializing_if = "Means::is_empty")]
     pub(crate) means: Means,
+    /// The groups, where their effects are kept by the model itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) groups: Option<Groups>,
     /// What gave each input its prior scale, if that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) relevance: Option<Relevance>,
@@ -117,6 +121,7 @@ impl Document {
             scores,
             noise,
             means: Means::default(),
+            groups: None,
             relevance: None,
             chosen: None,
             imported: None,
@@ -144,6 +149,14 @@ impl Document {
     pub fn unreliable(&self) -> Option<String> {
         let order = self.model.info().order.filter(Order::matters)?;
         Some(format!("the model is unreliable: {order}"))
+    }
+
+    /// By how many standard deviations rows of one level, or labels in the rows of one level, stand together more than in a random order, where
+    /// this has misled the model.
+    pub(crate) fn in_order(&self) -> Option<f64> {
+        let misled = !matches!(self.target.kind, TargetKind::Number);
+        let of_groups = self.groups.as_ref().filter(|_| misled).and_then(Groups::in_order);
+        of_groups.or_else(|| self.means.in_order())
     }
 
     /// Records of the last file that have been read.
@@ -189,9 +202,14 @@ impl Document {
         }
         document.schema.check()?;
         let width = document.schema.width();
+        let grouped = match (&document.groups, &document.model) {
+            (Some(groups), Model::Grouped(model)) => groups.is_of(model.groups()),
+            (None, Model::Grouped(_)) | (Some(_), _) => false,
+            (None, _) => !document.schema.columns.is_empty(),
+        };
         let relevant = document.relevance.as_ref().is_none_or(|relevance| relevance.is_of(width));
         let meant = document.means.is_of(&document.target, &document.schema);
-        if !relevant || !meant || !is_of(&document.model, &document.target.kind, width) {
+        if !grouped || !relevant || !meant || !is_of(&document.model, &document.target.kind, width) {
             return Err(damaged(&"its parts contradict each other"));
         }
         Ok(document)

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use vi_core::Row;
+use vi_models::online::{Model, Observation};
 use vi_models::{Marginal, ModelError};
 
 use crate::TermsError;
@@ -39,6 +40,8 @@ pub struct Explainer<'a> {
     told: Option<Vec<Vec<(usize, f64)>>>,
     /// `x − x̄` of the last row, by which what is told is multiplied.
     from_mean: Vec<f64>,
+    /// The last row and its group, where the model keeps the effects of groups by themselves: these are the last part.
+    grouped: Option<(Vec<f64>, u64)>,
 }
 
 impl Explainer<'_> {
@@ -53,17 +56,25 @@ impl Explainer<'_> {
     /// # Errors
     /// [`TermsError::Field`] for a field of the wrong type, [`TermsError::Row`] for a row that the model refuses.
     pub fn explain(&mut self, record: &Record, row: u64) -> Result<Explanation, TermsError> {
+        let at = self.reader.observed(self.document.groups.as_ref(), record, 0.0);
+        let field = self.reader.group(record);
         let inputs = self.reader.row(&self.document.means, record, row)?;
+        let refused = |source| TermsError::Row { row, source };
+        self.grouped = self.document.groups.as_ref().zip(field).map(|(groups, field)| {
+            let mut dense = vec![0.0; self.means.len()];
+            inputs.for_each(|j, x| dense[j] = x);
+            (dense, groups.key(field))
+        });
         self.from_mean.clear();
         self.from_mean.extend(self.means.iter().map(|mean| -mean));
         inputs.for_each(|j, x| self.from_mean[j] += x);
         if let Some(terms) = &self.document.schema.shape {
             terms.unmix(&mut self.from_mean);
         }
-        let refused = |source| TermsError::Row { row, source };
-        let predictor = one_predictor(self.document, inputs).map_err(refused)?;
+        let predictor = one_predictor(self.document, inputs, at).map_err(refused)?;
         let differs = (0..self.means.len()).filter(|j| self.from_mean[*j] != 0.0);
-        let parts: BTreeSet<usize> = differs.map(|j| self.part_of[j]).collect();
+        let mut parts: BTreeSet<usize> = differs.map(|j| self.part_of[j]).collect();
+        parts.extend(self.grouped.as_ref().map(|_| self.inputs.len()));
         let parts = parts.into_iter().map(|part| Ok((part, self.together(&[part])?))).collect::<Result<_, _>>();
         Ok(Explanation { base: self.base.clone(), parts: parts.map_err(refused)?, predictor })
     }
@@ -73,7 +84,8 @@ impl Explainer<'_> {
     /// # Errors
     /// Those of the model.
     pub fn together(&self, parts: &[usize]) -> Result<Marginal, ModelError> {
-        let inputs: BTreeSet<usize> = parts.iter().flat_map(|&part| &self.inputs[part]).copied().collect();
+        let own = parts.iter().filter_map(|&part| self.inputs.get(part));
+        let inputs: BTreeSet<usize> = own.flatten().copied().collect();
         let mut weights = BTreeMap::new();
         for j in inputs {
             let x = self.from_mean.get(j).copied().unwrap_or(0.0);
@@ -84,12 +96,16 @@ impl Explainer<'_> {
             }
         }
         let (positions, values): (Vec<usize>, Vec<f64>) = weights.into_iter().unzip();
-        self.document.model.combination(Row::Sparse { positions: &positions, values: &values })
+        let c = Row::Sparse { positions: &positions, values: &values };
+        match (&self.document.model, self.grouped.as_ref().filter(|_| parts.contains(&self.inputs.len()))) {
+            (Model::Grouped(model), Some((row, group))) => model.contribution(c, Some((Row::Dense(row), *group))),
+            (model, _) => model.combination(c),
+        }
     }
 }
 
-fn one_predictor(document: &Document, row: Row<'_>) -> Result<Marginal, ModelError> {
-    let mut all = document.model.predictors(row, 0.0)?;
+fn one_predictor(document: &Document, row: Row<'_>, at: Observation) -> Result<Marginal, ModelError> {
+    let mut all = document.model.predictors(row, at)?;
     match all.len() {
         1 => Ok(all.remove(0)),
         _ => Err(ModelError::Unsupported { what: "the explanation of predictions of more than two classes" }),
@@ -105,7 +121,7 @@ impl Document {
         let reader = Reader::of(&self.schema, self, columns)?;
         let means = self.schema.means()?;
         let told = self.schema.shape.as_ref().map(|terms| terms.told(Origin::Mean));
-        let base = one_predictor(self, Row::Dense(&means))?;
+        let base = one_predictor(self, Row::Dense(&means), Observation::new(0.0))?;
         let (mut names, mut inputs, mut part_of) = (Vec::new(), Vec::new(), Vec::with_capacity(means.len()));
         let mut known = HashMap::new();
         for (input, sources) in self.schema.sources().into_iter().enumerate() {
@@ -117,6 +133,8 @@ impl Document {
             inputs[part].push(input);
             part_of.push(part);
         }
-        Ok(Explainer { document: self, reader, names, inputs, part_of, means, base, told, from_mean: Vec::new() })
+        names.extend(self.groups.iter().map(|groups| groups.column.clone()));
+        let (from_mean, grouped) = (Vec::new(), None);
+        Ok(Explainer { document: self, reader, names, inputs, part_of, means, base, told, from_mean, grouped })
     }
 }

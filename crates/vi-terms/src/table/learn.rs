@@ -6,6 +6,7 @@ use vi_models::online::{Model, Observation, Prediction};
 
 use crate::TermsError;
 use crate::table::document::{Document, Pass};
+use crate::table::grouped::Groups;
 use crate::table::means::Means;
 use crate::table::plan::{Scales, is_sparse};
 use crate::table::schema::{Encoded, Schema, is_missing};
@@ -20,7 +21,9 @@ pub(crate) struct Reader<'a> {
     sparse: bool,
     /// The places of the columns whose levels have means.
     of_means: Vec<usize>,
-    /// The record with these.
+    /// The place of the column that names groups, where the model keeps their effects.
+    of_groups: Option<usize>,
+    /// The record with the means.
     with_means: Record,
 }
 
@@ -30,7 +33,7 @@ impl<'a> Reader<'a> {
     pub(crate) fn new(schema: &'a Schema, model: &Model, columns: &Columns) -> Result<Self, TermsError> {
         let (places, sparse) = (schema.places(columns)?, is_sparse(model));
         let (encoded, of_means, with_means) = (Encoded::default(), Vec::new(), Record::default());
-        Ok(Self { schema, places, encoded, sparse, of_means, with_means })
+        Ok(Self { schema, places, encoded, sparse, of_means, of_groups: None, with_means })
     }
 
     /// The reader of rows for the model of `document`, whose schema is `schema`.
@@ -39,7 +42,36 @@ impl<'a> Reader<'a> {
     /// A column of the model that is not there.
     pub(crate) fn of(schema: &'a Schema, document: &Document, columns: &Columns) -> Result<Self, TermsError> {
         let of_means = document.means.places(columns)?;
-        Ok(Self { of_means, ..Self::new(schema, &document.model, &document.means.beside(columns))? })
+        let reader = Self::new(schema, &document.model, &document.means.beside(columns))?;
+        Ok(Self { of_means, ..reader }.grouped(document.groups.as_ref(), columns)?)
+    }
+
+    /// The reader with the place of the column that names `groups`.
+    ///
+    /// # Errors
+    /// A column that is not there.
+    pub(crate) fn grouped(self, groups: Option<&Groups>, columns: &Columns) -> Result<Self, TermsError> {
+        let of_groups = groups.map(|groups| columns.position(&groups.column)).transpose()?;
+        Ok(Self { of_groups, ..self })
+    }
+
+    /// The field that names the group of a record.
+    pub(crate) fn group<'r>(&self, record: &'r Record) -> Option<&'r str> {
+        self.of_groups.map(|place| record.field(place))
+    }
+
+    /// The observation of a label at a record of one of `groups`, or of a new one.
+    pub(crate) fn observed(&self, groups: Option<&Groups>, record: &Record, label: f64) -> Observation {
+        let observed = Observation::new(label).weight(record.weight);
+        let group = self.group(record).and_then(|field| Some(groups?.key(field)));
+        group.map_or(observed, |group| observed.group(group))
+    }
+
+    /// Adds a row that the model has learned to its group.
+    pub(crate) fn add(&self, groups: Option<&mut Groups>, record: &Record) {
+        if let (Some(groups), Some(field)) = (groups, self.group(record)) {
+            groups.add(field);
+        }
     }
 
     /// The row of a record with the means as they are.
@@ -90,20 +122,21 @@ impl<'a> Reader<'a> {
         Ok((spread, told.unwrap_or(log_density)))
     }
 
-    /// Learns a record with its label, in the model and in the means. Returns the prediction before, with the spread that it has by its levels,
+    /// Learns a record with its label, in the model, the means and the groups. Returns the prediction before, with the spread that it has by its levels,
     /// and the log density of the label.
     ///
     /// # Errors
     /// A field of the wrong type; what the model refuses.
     pub(crate) fn learn(
         &mut self,
-        (model, means): (&mut Model, &mut Means),
+        (model, means, groups): (&mut Model, &mut Means, &mut Option<Groups>),
         record: &Record,
         (row, label): (u64, f64),
     ) -> Result<(Option<Prediction>, f64), TermsError> {
         let refused = |source| TermsError::Row { row, source };
-        let inputs = self.row(means, record, row)?;
-        let own = taken(model, inputs, (label, record.weight)).map_err(refused)?;
+        let observed = self.observed(groups.as_ref(), record, label);
+        let own = taken(model, self.row(means, record, row)?, observed, (label, record.weight)).map_err(refused)?;
+        self.add(groups.as_mut(), record);
         let score = means.score(own.0.as_ref(), label);
         let foretold = self.spread_at(means, record, own, label).map_err(refused)?;
         self.tell(means, record, label, score);
@@ -295,7 +328,8 @@ fn learn_one(
         return Ok(());
     };
     let refused = |source| TermsError::Row { row, source };
-    let (seen, log_density) = reader.learn((&mut document.model, &mut document.means), record, (row, label))?;
+    let Document { model, means, groups, .. } = document;
+    let (seen, log_density) = reader.learn((model, means, groups), record, (row, label))?;
     for column in reader.encoded.new_texts() {
         *document.changed.entry(reader.schema.columns[column].name.clone()).or_default() += 1;
     }
@@ -307,8 +341,8 @@ type Foretold = (Option<Prediction>, Option<f64>);
 
 /// # Errors
 /// What else the model refuses.
-pub(crate) fn foretold(model: &Model, row: Row<'_>, label: f64) -> Result<Foretold, ModelError> {
-    within_floats(model.predict(row, Observation::new(0.0)), label)
+pub(crate) fn foretold(model: &Model, row: Row<'_>, at: Observation, label: f64) -> Result<Foretold, ModelError> {
+    within_floats(model.predict(row, at), label)
 }
 
 fn within_floats(predicted: Result<Prediction, ModelError>, label: f64) -> Result<Foretold, ModelError> {
@@ -321,7 +355,7 @@ fn within_floats(predicted: Result<Prediction, ModelError>, label: f64) -> Resul
     Ok((predicted, log_density.filter(|log_density| log_density.is_finite())))
 }
 
-/// Learns a row with its label and weight. Returns the prediction before, and the log density of the label, in nats, or where that is not
+/// Learns a row with its label. Returns the prediction before, and the log density of the label, in nats, or where that is not
 /// known what the row adds to the log evidence, which is the same but for the way in which it is computed.
 ///
 /// # Errors
@@ -329,10 +363,11 @@ fn within_floats(predicted: Result<Prediction, ModelError>, label: f64) -> Resul
 pub(crate) fn taken(
     model: &mut Model,
     row: Row<'_>,
+    observed: Observation,
     (label, weight): (f64, f64),
 ) -> Result<(Option<Prediction>, f64), ModelError> {
     let before = model.evidence();
-    let predicted = model.predict_and_update(row, Observation::new(label).weight(weight))?;
+    let predicted = model.predict_and_update(row, observed)?;
     let (predicted, log_density) = within_floats(predicted, label)?;
     // A row without weight adds nothing.
     let added = || (model.evidence() - before) / if weight > 0.0 { weight } else { 1.0 };

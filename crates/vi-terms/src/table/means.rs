@@ -27,6 +27,7 @@ use crate::TermsError;
 use crate::table::schema::{Column, Kind, Schema, Told, is_called_identifier, is_missing, kind_of, names_rows};
 use crate::table::source::{Columns, NOWHERE, Record};
 use crate::table::target::{Target, TargetKind};
+use crate::table::text::whole;
 
 /// Levels of a column that are kept; rows of further ones have the mean of all.
 const MOST_LEVELS: usize = 1 << 20;
@@ -384,10 +385,9 @@ fn come_again(records: &[Record], place: usize) -> bool {
     texts.filter(|text| !seen.insert(*text)).count() as f64 >= FEWEST_PAIRS
 }
 
-/// The key of a level: of whole numbers the same with and without the `.0` that a column with gaps gets.
+/// The key of a level.
 fn key(text: &str) -> u64 {
-    let whole = text.strip_suffix(".0").filter(|whole| whole.bytes().all(|byte| byte.is_ascii_digit()));
-    fnv::extended(fnv::START, whole.unwrap_or(text).as_bytes())
+    fnv::extended(fnv::START, whole(text).as_bytes())
 }
 
 /// Centre and spread of numbers: their median, and the deviation of a Gaussian with their quartiles.

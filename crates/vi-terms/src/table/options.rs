@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use vi_models::online::BeliefKind;
 
+use crate::table::target::TargetKind;
 use crate::{Shape, TermsError};
 
 /// The word for a memory that forgets nothing.
@@ -107,6 +108,18 @@ impl Options {
             Some(scale) => wrong("prior", scale, "must be a positive number"),
             None => Ok(()),
         }
+    }
+
+    /// Whether a model of this target can keep the effects of a group by themselves.
+    pub(crate) fn takes_groups(&self, target: &TargetKind) -> bool {
+        let of_family = match self.family {
+            Family::Auto | Family::Number | Family::Gaussian | Family::LogNormal => *target == TargetKind::Number,
+            Family::Count | Family::Poisson => *target == TargetKind::Count,
+            _ => false,
+        };
+        let of_two = matches!(target, TargetKind::Classes(classes) if classes.len() == 2);
+        let plain = self.forget == NOTHING && self.prior.is_empty() && self.belief.is_none() && self.features.is_none();
+        (of_family || of_two) && plain && !(self.mergeable || self.ard || self.unscaled)
     }
 
     /// The shape beside what a formula says; none where it depends on the table. Whoever says how weights are scaled, kept or forgotten means

@@ -2,9 +2,10 @@
 
 use vi_models::ModelError;
 use vi_models::online::{
-    BeliefKind, Kind, Memory, Model, OnlineLinear, OnlineSettings, PriorScale, Standardise, Start,
+    BeliefKind, Effects, Kind, Memory, Model, OnlineLinear, OnlineSettings, PriorScale, Standardise, Start,
 };
 
+use crate::table::grouped::Groups;
 use crate::table::options::Family;
 use crate::table::target::TargetKind;
 
@@ -17,6 +18,10 @@ pub const RANK: usize = 10;
 /// Inputs beyond which even that costs too much: each then has a variance of its own.
 const VERY_WIDE: usize = 20_000;
 
+/// The prior scale of weights where curves stand beside effects that the model keeps by themselves: wide, and yet the first rows do not tell of curves
+/// that leave them far behind.
+const OF_CURVES: f64 = 10.0;
+
 /// What a model is to be, beside its target and inputs.
 #[derive(Debug, Clone)]
 #[allow(clippy::struct_excessive_bools, reason = "switches, each by itself")]
@@ -26,6 +31,8 @@ pub(crate) struct Plan {
     pub(crate) belief: Option<BeliefKind>,
     /// Whether groups have effects.
     pub(crate) grouped: bool,
+    /// The groups whose effects the model keeps by themselves, and which effects these are.
+    pub(crate) groups: Option<(Groups, Effects)>,
     /// Whether effects of a group are correlated, which spreads that follow the inputs do not take.
     pub(crate) correlated: bool,
     /// Whether inputs are taken as they come, since most are seen in few rows.
@@ -79,7 +86,10 @@ impl Plan {
     /// The kinds of models that the target and the family allow: the plain one, and those that the first rows may prefer. A model that is
     /// to be written as a record is the plain one.
     pub(crate) fn kinds(&self, target: &TargetKind, inputs: usize) -> (Kind, Vec<Kind>) {
-        let several = |others: Vec<Kind>| if self.unscaled { Vec::new() } else { others };
+        let taken = |kind: &Kind| self.groups.is_none() || matches!(kind, Kind::LogNumber { .. });
+        let several = |others: Vec<Kind>| {
+            if self.unscaled { Vec::new() } else { others.into_iter().filter(taken).collect() }
+        };
         match (target, self.family) {
             (TargetKind::Number, family) => {
                 let noise = self.noise();
@@ -164,7 +174,15 @@ impl Plan {
                 settings.intercept_scale *= (1.0 + mean * mean / variance).sqrt();
             }
         }
-        Model::new(kind, inputs, settings)
+        match &self.groups {
+            Some((_, effects)) => {
+                if !self.blocks.is_empty() {
+                    settings.prior_scale = PriorScale::Given(OF_CURVES);
+                }
+                Model::grouped(kind, inputs, effects.clone(), settings)
+            }
+            None => Model::new(kind, inputs, settings),
+        }
     }
 }
 
@@ -175,6 +193,11 @@ pub(crate) fn is_of(model: &Model, target: &TargetKind, inputs: usize) -> bool {
         | (Model::Count(_) | Model::LearnedSpread(_) | Model::ZeroInflated(_), TargetKind::Count) => true,
         (Model::Two(_), TargetKind::Classes(classes)) => classes.len() == 2,
         (Model::Classes(_), TargetKind::Classes(classes)) => classes.len() > 2,
+        (Model::Grouped(model), target) => match model.kind() {
+            Kind::Two => matches!(target, TargetKind::Classes(classes) if classes.len() == 2),
+            Kind::Count => *target == TargetKind::Count,
+            _ => *target == TargetKind::Number,
+        },
         _ => false,
     };
     kind && model.settings().names.len() == inputs

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use vi_models::ModelError;
-use vi_models::online::{Observation, Points, Prediction};
+use vi_models::online::{Points, Prediction};
 
 use crate::TermsError;
 use crate::table::document::Document;
@@ -36,8 +36,9 @@ impl Answers<'_> {
     /// # Errors
     /// [`TermsError::Field`] for a field of the wrong type, [`TermsError::Row`] for a row that the model refuses.
     pub fn predict(&mut self, record: &Record, row: u64) -> Result<Prediction, TermsError> {
+        let at = self.reader.observed(self.document.groups.as_ref(), record, 0.0);
         let inputs = self.reader.row(&self.document.means, record, row)?;
-        let own = self.document.model.predict(inputs, Observation::new(0.0));
+        let own = self.document.model.predict(inputs, at);
         let predicted = own.and_then(|own| self.reader.spread(&self.document.means, record, own));
         predicted.map_err(|source| TermsError::Row { row, source })
     }
@@ -47,7 +48,8 @@ impl Answers<'_> {
     /// # Errors
     /// As [`predict`](Self::predict).
     pub fn point(&mut self, record: &Record, row: u64) -> Result<f64, TermsError> {
-        let (inputs, at) = (self.reader.row(&self.document.means, record, row)?, Observation::new(0.0));
+        let at = self.reader.observed(self.document.groups.as_ref(), record, 0.0);
+        let inputs = self.reader.row(&self.document.means, record, row)?;
         let found = match &self.document.target.kind {
             TargetKind::Classes(_) => self.points.class(inputs, at).map(|class| class.map(|class| class as f64)),
             TargetKind::Number | TargetKind::Count => self.document.model.predict(inputs, at).map(|seen| seen.mean()),
@@ -188,11 +190,12 @@ impl Document {
             let scored = (|| {
                 let Some(label) = self.target.read(record.field(target), row)? else { return Ok(()) };
                 let refused = |source| TermsError::Row { row, source };
+                let at = reader.observed(self.groups.as_ref(), &record, label);
                 let inputs = reader.row(&self.means, &record, row)?;
-                let (predicted, log_density) = foretold(&self.model, inputs, label).map_err(refused)?;
+                let (predicted, log_density) = foretold(&self.model, inputs, at, label).map_err(refused)?;
                 let log_density = match log_density {
                     Some(log_density) => log_density,
-                    None => taken(&mut self.model.clone(), inputs, (label, record.weight)).map_err(refused)?.1,
+                    None => taken(&mut self.model.clone(), inputs, at, (label, record.weight)).map_err(refused)?.1,
                 };
                 let own = (predicted, log_density);
                 let (seen, log_density) = reader.spread_at(&self.means, &record, own, label).map_err(refused)?;

@@ -44,6 +44,7 @@ pub fn check(passes: u16, again: bool, document: &Document) -> Result<(), TermsE
         _ if is_sparse(&document.model) => {
             refused("needs all correlations, and this many inputs have them only with `--belief full`")
         }
+        _ if document.groups.is_some() => refused("not for this many groups: the model does not keep their rows"),
         _ if document.model.settings().memory != Memory::Everything => {
             refused("a model that forgets has no posterior of all rows: use `--forget nothing`")
         }

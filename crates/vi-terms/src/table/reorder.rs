@@ -55,7 +55,7 @@ pub fn reorder<S: Source>(
     mut each: impl FnMut(f64) -> Result<(), S::Error>,
 ) -> Result<(), S::Error> {
     let runs = document.model.info().order.filter(Order::is_in_runs).map(|order| order.runs);
-    let Some(runs) = runs.or_else(|| document.means.in_order()) else { return Ok(()) };
+    let Some(runs) = runs.or_else(|| document.in_order()) else { return Ok(()) };
     let skip_bad = document.passes.last().is_some_and(|pass| pass.input.skip_bad);
     let bytes = if is_sparse(&document.model) {
         UNPACKED * bytes
@@ -64,6 +64,7 @@ pub fn reorder<S: Source>(
     };
     let parts = (bytes / BYTES).ceil().max(1.0);
     let (mut model, mut means) = (document.model.emptied()?, document.means.emptied());
+    let mut groups = document.groups.clone();
     let (mut scores, kinds) = (Scores::default(), classes(&document.target));
     let mut part = 0.0;
     while part < parts {
@@ -81,7 +82,8 @@ pub fn reorder<S: Source>(
         let all = waiting.len().max(1) as f64;
         for (done, Waiting { record, row, label, .. }) in waiting.iter().enumerate() {
             let learned = (|| {
-                let (seen, log_density) = reader.learn((&mut model, &mut means), record, (*row, *label))?;
+                let (seen, log_density) =
+                    reader.learn((&mut model, &mut means, &mut groups), record, (*row, *label))?;
                 let refused = |source| TermsError::Row { row: *row, source };
                 scores.add((seen.as_ref(), log_density), *label, kinds).map_err(refused)
             })();

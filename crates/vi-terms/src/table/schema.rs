@@ -194,11 +194,10 @@ impl Schema {
         columns.places(self.columns.iter().map(|column| &column.name))
     }
 
-    /// Whether a model could have such a schema: every column has a width.
+    /// Whether a model could have such a schema: what is there has a width.
     pub(crate) fn check(&self) -> Result<(), TermsError> {
         let known = |part: &Part| part.column < self.columns.len();
-        let whole = !self.columns.is_empty()
-            && self.columns.iter().all(|column| column.kind.is_whole())
+        let whole = self.columns.iter().all(|column| column.kind.is_whole())
             && self.terms.iter().all(|term| !term.is_empty() && term.iter().all(known))
             && self.map.as_ref().is_none_or(|map| map.is_of(self.own_width()))
             && self.shape.as_ref().is_none_or(|terms| terms.inputs().len() == self.own_width());

@@ -3,12 +3,13 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 use vi_core::Row;
-use vi_models::online::{BeliefKind, Coefficient, Model, Order, Standardise, Towards};
+use vi_models::online::{BeliefKind, Coefficient, Model, OnlineGrouped, Order, Standardise, Towards};
 use vi_models::{Interval, Marginal, ModelError};
 
 use crate::TermsError;
 use crate::table::document::Document;
 use crate::table::effects::{Share, curves, shares};
+use crate::table::grouped::{GroupEffect, Groups};
 use crate::table::plan::{is_by_class, is_of_logarithm};
 use crate::table::relevance::Relevance;
 use crate::table::reorder::Reordered;
@@ -130,6 +131,9 @@ pub fn head(document: &Document) -> String {
             text += &wrapped("terms         ", &words);
         }
     }
+    if let (Some(groups), Model::Grouped(model)) = (&document.groups, &document.model) {
+        text += &groups_of(groups, model);
+    }
     if let Some(relevance) = &document.relevance {
         text += &relevant(document, relevance);
     }
@@ -185,6 +189,50 @@ fn excess(model: &Model) -> Result<Option<(f64, Interval)>, TermsError> {
     let Interval { lower, upper } = model.logit_share().interval(LEVEL)?;
     let [share, lower, upper] = [model.logit_share().quantile(0.5)?, lower, upper].map(vi_core::special::sigmoid);
     Ok(Some((share, Interval { lower, upper })))
+}
+
+/// The groups with their components of variance; of a model that has them no more than their number.
+fn groups_of(groups: &Groups, model: &OnlineGrouped) -> String {
+    let mut words = vec![format!("{} of {}", many(groups.levels().len() as u64, "group"), groups.column)];
+    let told = |name: &str, value: f64, interval: Interval| {
+        format!("{name} {}, {} to {}", number(value), number(interval.lower), number(interval.upper))
+    };
+    for own in model.components().unwrap_or_default() {
+        words.extend(own.interval(LEVEL).map(|interval| told(&own.name, own.value, interval)));
+    }
+    if let Ok(Some((share, interval))) = model.intraclass_correlation(LEVEL) {
+        words.push(told("intraclass correlation", share, interval));
+    }
+    wrapped("groups        ", &words)
+}
+
+/// The same for programs, with as many effects as coefficients are shown.
+///
+/// # Errors
+/// Intervals beyond the range of floats.
+fn groups_card(document: &Document, groups: &Groups, model: &OnlineGrouped) -> Result<Value, TermsError> {
+    let mut components = serde_json::Map::new();
+    for own in model.components()? {
+        let Interval { lower, upper } = own.interval(LEVEL)?;
+        components.insert(own.name, json!({ "value": own.value, "lower": lower, "upper": upper }));
+    }
+    let effect = |own: Result<GroupEffect, ModelError>| {
+        let GroupEffect { group, rows, effect, belief } = own?;
+        let Interval { lower, upper } = belief.interval(LEVEL)?;
+        let (mean, sd) = (belief.mean(), belief.standard_deviation());
+        Ok(
+            json!({ "group": group, "rows": rows, "effect": effect, "mean": mean, "sd": sd, "lower": lower, "upper": upper }),
+        )
+    };
+    let effects = document.group_effects().take(MOST).map(effect).collect::<Result<Vec<Value>, ModelError>>()?;
+    let correlation = model.intraclass_correlation(LEVEL)?;
+    Ok(json!({
+        "column": groups.column,
+        "groups_in_all": groups.levels().len(),
+        "components": components,
+        "intraclass_correlation": correlation.map(|(value, own)| json!({ "value": value, "lower": own.lower, "upper": own.upper })),
+        "effects": effects,
+    }))
 }
 
 /// The coefficients of the logarithm of the spread, the surest first: all, or those whose interval leaves 0 out.
@@ -405,7 +453,8 @@ pub fn body(document: &Document, top: usize) -> Result<String, TermsError> {
     let rows = info.observations.max(1) as f64;
     add(&mut text, &format!("evidence      {} nats, {} a row\n", number(info.evidence), number(info.evidence / rows)));
     if let Some(Reordered { runs, .. }) = &document.reordered {
-        let what = format!("labels come in runs ({runs:.0} standard deviations beyond chance)");
+        let what = if document.groups.is_some() { "rows come by group" } else { "labels come in runs" };
+        let what = format!("{what} ({runs:.0} standard deviations beyond chance)");
         add(&mut text, &format!("order         {what}\n"));
         add(&mut text, "              the rows were learned again in random order\n");
     } else if let Some(order) = info.order.filter(Order::is_in_runs) {
@@ -490,6 +539,10 @@ pub fn card(document: &Document) -> Result<Value, TermsError> {
         _ => "first rows",
     };
     let (lines, all) = lines(document, MOST, false)?;
+    let groups = match (&document.groups, &document.model) {
+        (Some(groups), Model::Grouped(model)) => Some(groups_card(document, groups, model)?),
+        _ => None,
+    };
     let shape = document.schema.shape.is_some();
     let (terms, effects) = (shape.then(|| shares(document)), shape.then(|| curves(document)).transpose()?);
     Ok(json!({
@@ -519,6 +572,7 @@ pub fn card(document: &Document) -> Result<Value, TermsError> {
             "intercept_scale": settings.intercept_scale,
             "standardise": standardise,
         },
+        "groups": groups,
         "terms": terms,
         "effects": effects,
         "family": document.chosen,

@@ -1,7 +1,7 @@
 //! Whole fits of rows in memory.
 
 use vi_models::ModelError;
-use vi_models::online::Prediction;
+use vi_models::online::{Effects, GroupedLinear, GroupedSettings, Prediction};
 
 use super::effects::shares;
 use super::summary::surest;
@@ -220,7 +220,7 @@ fn a_wrong_group_is_told_with_its_place() {
     let many: Vec<Record> = (0..2100)
         .map(|k: u32| [(k % 7).to_string(), format!("t{k}"), String::new(), (k % 11).to_string()].into_iter().collect())
         .collect();
-    let options = Options { formula: Some("rent ~ (1 | town)".to_owned()), ..Options::default() };
+    let options = Options { formula: Some("rent ~ (1 | town) + (1 | size)".to_owned()), ..Options::default() };
     let error =
         fit(&options, &Input::in_memory("flats", false), false, || Ok(Rows::new(&columns, many.iter().cloned())));
     assert!(error.unwrap_err().to_string().contains("2100 groups at 8 are more than 2000"));
@@ -274,4 +274,92 @@ fn parts_add_up_to_the_predictor_and_hold_what_names_them() {
 fn several_classes_are_not_explained() {
     let document = fitted("town", &flats(200)).unwrap();
     assert!(matches!(document.explainer(&columns()), Err(TermsError::Model(ModelError::Unsupported { .. }))));
+}
+
+/// Rows of 600 towns, one after another: a level and a slope for each, a line, and what is left.
+fn of_many_towns() -> Vec<Record> {
+    let flat = |k: u32| {
+        let (town, size) = (k % 600, k % 17);
+        let level = 0.01 * f64::from(town * 37 % 600);
+        let slope = 0.5 + 0.001 * f64::from(town * 53 % 600);
+        let rent = 3.0 + level + slope * f64::from(size) + 0.1 * f64::from(k * 7 % 11);
+        [size.to_string(), format!("t{town}"), String::new(), rent.to_string()].into_iter().collect()
+    };
+    (0..4800).map(flat).collect()
+}
+
+#[test]
+fn a_formula_takes_any_number_of_groups() {
+    let rows = of_many_towns();
+    let columns = columns();
+    let table = || Ok(Rows::new(&columns, rows.iter().cloned()));
+    let options =
+        Options { formula: Some("rent ~ (size | town)".to_owned()), family: Family::Gaussian, ..Options::default() };
+    let input = Input::in_memory("flats", false);
+    let document = fit(&options, &input, false, table).unwrap();
+    // The grouped model of the library, told the same rows.
+    let effects = Effects { slopes: vec![0], ..Effects::default() };
+    let mut model = GroupedLinear::with_settings(1, GroupedSettings { effects, ..GroupedSettings::default() }).unwrap();
+    for (k, row) in rows.iter().enumerate() {
+        model.update(&[row.field(0).parse().unwrap()], k as u64 % 600, row.field(3).parse::<f64>().unwrap()).unwrap();
+    }
+    let mut answers = document.answers(&columns).unwrap();
+    for (town, group) in [("t7", Some(7)), ("t599", Some(599)), ("elsewhere", None)] {
+        let predicted = answers.predict(&["9", town, "", ""].into_iter().collect(), 1).unwrap();
+        let own = model.predict(&[9.0], group).unwrap();
+        assert_eq!(predicted.mean().unwrap().to_bits(), own.mean().to_bits(), "{town}");
+        assert_eq!(predicted.standard_deviation().unwrap().to_bits(), own.standard_deviation().to_bits(), "{town}");
+    }
+    let told: Vec<_> = document.group_effects().collect::<Result<_, _>>().unwrap();
+    assert_eq!((told.len(), told[15].group.as_str(), told[15].rows, told[15].effect.as_str()), (1200, "t7", 8, "size"));
+    assert_eq!(told[15].belief, model.effects(7).unwrap().effects[1]);
+    // Parts of the rows, with the model stored between them, are the same bits; and a new group is learned.
+    let before = || Ok(Rows::new(&columns, rows[..3000].iter().cloned()));
+    let mut parts = fit(&options, &input, false, before).unwrap();
+    parts = Document::of_bytes(parts.text().unwrap().as_bytes()).unwrap();
+    update(&mut parts, &mut Rows::new(&columns, rows[3000..].iter().cloned()), &input).unwrap();
+    assert_eq!(serde_json::to_string(&parts.model).unwrap(), serde_json::to_string(&document.model).unwrap());
+    let new: Record = ["9", "elsewhere", "", "30"].into_iter().collect();
+    update(&mut parts, &mut Rows::new(&columns, [new.clone()]), &input).unwrap();
+    let moved = parts.answers(&columns).unwrap().predict(&new, 1).unwrap().mean().unwrap();
+    assert!(moved > answers.predict(&new, 1).unwrap().mean().unwrap() + 1.0);
+    // Parts of an explanation add up, and the group is one of them.
+    let mut explainer = document.explainer(&columns).unwrap();
+    assert_eq!(explainer.names(), ["size", "town"]);
+    let found = explainer.explain(&rows[7], 1).unwrap();
+    let sum = found.base.mean() + found.parts.iter().map(|(_, part)| part.mean()).sum::<f64>();
+    assert!((sum - found.predictor.mean()).abs() < 1e-10 * sum.abs(), "{sum}");
+    let together = explainer.together(&[0, 1]).unwrap();
+    assert!((together.mean() + found.base.mean() - found.predictor.mean()).abs() < 1e-10 * sum.abs());
+    // A stored form whose groups are not those of the model.
+    let text = document.text().unwrap();
+    let wrong = text.replacen("[\"t3\",8]", "[\"t2\",8]", 1).replacen(
+        &text[..text.find(",\"rvi\"").unwrap()],
+        "{\"seal\":null",
+        1,
+    );
+    assert!(Document::of_bytes(wrong.as_bytes()).is_err());
+}
+
+#[test]
+fn classes_of_many_groups_are_learned_in_a_random_order_where_they_come_by_group() {
+    let columns = columns();
+    let flat = |k: u32| {
+        let town = k / 8;
+        let odds = (town * 37 % 600 + 40 * (k * 7 % 11)) % 1000;
+        let dear = if odds > 500 { "dear" } else { "cheap" };
+        [(k * 7 % 11).to_string(), format!("t{town}"), String::new(), dear.to_owned()].into_iter().collect::<Record>()
+    };
+    let rows: Vec<Record> = (0..4800).map(flat).collect();
+    let options = Options { formula: Some("rent ~ size + (1 | town)".to_owned()), ..Options::default() };
+    let fitted = |keep_order| {
+        let table = || Ok(Rows::new(&columns, rows.iter().cloned()));
+        fit(&options, &Input::in_memory("flats", false), keep_order, table).unwrap()
+    };
+    assert!(fitted(true).reordered.is_none());
+    let document = fitted(false);
+    assert!(document.reordered.is_some());
+    assert_eq!(document.model.observations(), 4800);
+    let told: Vec<_> = document.group_effects().collect::<Result<_, _>>().unwrap();
+    assert_eq!((told.len(), told[0].group.as_str(), told[0].rows), (600, "t0", 8));
 }

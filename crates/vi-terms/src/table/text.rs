@@ -47,6 +47,12 @@ pub fn grouped(count: u64) -> String {
     text
 }
 
+/// A text, of whole numbers the same with and without the `.0` that a column with gaps gets.
+pub(crate) fn whole(text: &str) -> &str {
+    let whole = text.strip_suffix(".0").filter(|whole| whole.bytes().all(|byte| byte.is_ascii_digit()));
+    whole.unwrap_or(text)
+}
+
 /// So many of something.
 #[must_use]
 pub fn many(count: u64, what: &str) -> String {

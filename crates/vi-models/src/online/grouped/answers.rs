@@ -1,13 +1,14 @@
 //! What a grouped model says of itself: common weights, components of variance, effects.
 
 use vi_core::special::normal_quantile;
-use vi_core::{Belief, DenseGaussian, Error, Projection, Row};
+use vi_core::{Belief, DenseGaussian, Error, GroupedRow, GroupedStep, Projection, Row};
 use vi_linalg::Cholesky;
 use vi_linalg::faer::Mat;
 
+use super::columns::Space;
 use super::engine::Engine;
-use crate::online::Coefficient;
 use crate::online::engine::ScalarFamily;
+use crate::online::{Coefficient, Draw};
 use crate::{Interval, Marginal, ModelError, check};
 
 /// A component of variance: the standard deviation of an effect over the groups, or a correlation of two.
@@ -58,6 +59,42 @@ impl<F: ScalarFamily> Engine<F> {
     /// The label's scale.
     pub(super) fn unit(&self) -> f64 {
         self.columns.design.target.scale
+    }
+
+    /// The posterior of the linear predictor at a row, in units of the label.
+    pub(super) fn predictor(&self, row: Row<'_>, group: Option<u64>, offset: f64) -> Result<Marginal, ModelError> {
+        let parts = self.parts(row, group, 0.0)?;
+        crate::online::engine::check_offset(offset)?;
+        self.marginal(parts.into_iter().map(|(_, seen, state)| (seen, state)).collect())?
+            .in_units(offset + self.columns.design.target.centre, self.unit())
+    }
+
+    /// The posterior of `cᵀw`, a combination of the weights of the inputs in their units, with `zᵀu` of a group at a row if that is given.
+    pub(super) fn contribution(&self, c: Row<'_>, of: Option<(Row<'_>, u64)>) -> Result<Marginal, ModelError> {
+        self.check_row(c)?;
+        let mut x = vec![0.0; self.columns.design.columns()];
+        c.for_each(|j, value| x[j] += self.columns.design.scaled(j, value));
+        check::results("coefficient in the model's units", x.iter().copied())?;
+        let (mut space, mut step) = (Space::default(), GroupedStep::default());
+        let Some((row, group)) = of else { return self.combination(&x, 0.0) };
+        self.check_row(row)?;
+        self.columns.write(row, &mut space)?;
+        let at = GroupedRow { x: &x, z: &space.z, group };
+        let mut seen = vec![(self.belief.project(at, &mut step)?, self.state.clone())];
+        for node in &self.nodes {
+            seen.push((node.arrow.project(&self.belief, at, &mut step)?, node.state.clone()));
+        }
+        self.marginal(seen)?.in_units(0.0, self.unit())
+    }
+
+    /// The posterior means of the common weights.
+    pub(super) fn weights(&self) -> Draw {
+        let commons = std::iter::once(self.belief.common()).chain(self.nodes.iter().map(|node| node.arrow.common()));
+        let mut mean = vec![0.0; self.columns.design.columns()];
+        for (share, common) in self.shares().into_iter().zip(commons) {
+            mean.iter_mut().zip(common.mean()).for_each(|(sum, own)| *sum += share * own);
+        }
+        Draw::new(&self.columns.design, &mean)
     }
 
     /// The posterior of a combination of the common columns, in units of the label after `origin`.

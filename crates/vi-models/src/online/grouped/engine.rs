@@ -127,6 +127,7 @@ impl<F: ScalarFamily> Engine<F> {
             }
             _ => Design::plain(inputs, settings.intercept),
         };
+        let design = Design { target: family.label_target(), ..design };
         let columns = Columns { design, effects: settings.effects.clone() };
         let coordinates = Coordinates { q: settings.effects.count(), correlated: settings.effects.correlated };
         let phi = coordinates.start(priors.components);
@@ -199,7 +200,8 @@ impl<F: ScalarFamily> Engine<F> {
     pub(super) fn check(&self, row: Row<'_>, observed: &Observation) -> Result<(), ModelError> {
         self.check_row(row)?;
         let likelihood = crate::online::engine::row_likelihood(&self.family, &self.family.initial(), observed)?;
-        Ok(vi_core::Likelihood::check_label(&likelihood, observed.label)?)
+        vi_core::Likelihood::check_label(&likelihood, observed.label)?;
+        Ok(self.family.label_target().check_label(observed.label)?)
     }
 
     pub(super) fn check_row(&self, row: Row<'_>) -> Result<(), ModelError> {
@@ -449,9 +451,9 @@ impl<F: ScalarFamily> Engine<F> {
 
     /// A key that no group has.
     fn stranger(&self) -> u64 {
-        let mut key = 0;
+        let mut key = u64::MAX;
         while self.belief.contains(key) {
-            key += 1;
+            key -= 1;
         }
         key
     }

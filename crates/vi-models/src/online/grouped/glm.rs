@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use vi_core::special::{normal_quantile, sigmoid};
+use vi_core::{Health, Projection};
 use vi_linalg::faer::Par;
 
 use super::answers::{Component, GroupEffects};
@@ -13,8 +14,8 @@ use super::stored::EngineWire;
 use crate::online::family::GlmFamily;
 use crate::online::glm::predicted;
 use crate::online::predicted::LabelPredicted;
-use crate::online::{Coefficient, Observation, Row, Rows};
-use crate::{Interval, ModelError, check};
+use crate::online::{Coefficient, Draw, Observation, Row, Rows};
+use crate::{Interval, Marginal, ModelError, check};
 
 /// A generalised linear model with effects for each group that learns from a stream, of the family `F`.
 ///
@@ -81,6 +82,17 @@ impl<F: GlmFamily<State = ()>> GroupedGlm<F> {
     ) -> Result<LabelPredicted<F::Likelihood>, ModelError> {
         let size = at.size(F::SIZE)?;
         predicted(&self.engine.family, self.engine.parts(row.into(), group.into(), at.offset)?, size)
+    }
+
+    /// What the peak and the nodes see along a row.
+    pub(super) fn seen(
+        &self,
+        row: Row<'_>,
+        group: Option<u64>,
+        offset: f64,
+    ) -> Result<Vec<(f64, Projection)>, ModelError> {
+        let parts = self.engine.parts(row, group, offset)?;
+        Ok(parts.into_iter().map(|(share, seen, ())| (share, seen)).collect())
     }
 
     /// Sweeps over all kept rows, in turns with the components of variance, until neither moves: expectation propagation.

@@ -1,6 +1,7 @@
 //! The linear mixed model: numbers with groups.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use vi_core::Health;
 use vi_linalg::faer::Par;
 
 use super::answers::{Component, GroupEffects};
@@ -13,8 +14,8 @@ use crate::gamma::trigamma;
 use crate::linear::NoisePrecision;
 use crate::online::engine::Stateful;
 use crate::online::linear::Linear;
-use crate::online::{Coefficient, NumberPredicted, Observation, OnlineLinear, Row, Rows};
-use crate::{Interval, ModelError};
+use crate::online::{Coefficient, Draw, NumberPredicted, Observation, OnlineLinear, Row, Rows};
+use crate::{Interval, Marginal, ModelError};
 
 /// Linear regression with effects for each group and unknown noise, on a stream: the posterior given the components of variance is exact.
 ///
@@ -60,6 +61,24 @@ impl GroupedLinear {
     /// # Errors
     /// `Setting`, `Empty`, `Index`, `Entry`, `Dimension` and `Name` for invalid settings.
     pub fn with_settings(inputs: usize, settings: GroupedSettings) -> Result<Self, ModelError> {
+        Self::of(inputs, settings, false)
+    }
+
+    /// A model of the logarithm of positive numbers, which answers for the numbers themselves.
+    ///
+    /// # Errors
+    /// As [`with_settings`](Self::with_settings).
+    pub fn of_logarithm(inputs: usize, settings: GroupedSettings) -> Result<Self, ModelError> {
+        Self::of(inputs, settings, true)
+    }
+
+    /// Whether labels are learned by their logarithm.
+    #[must_use]
+    pub fn is_of_logarithm(&self) -> bool {
+        self.engine.columns.design.target.log
+    }
+
+    fn of(inputs: usize, settings: GroupedSettings, log: bool) -> Result<Self, ModelError> {
         // The optimum is that of REML, which has no prior of the noise.
         let (shape, rate) = match settings.components {
             Components::Averaged => OnlineLinear::DEFAULT_NOISE,
@@ -67,7 +86,7 @@ impl GroupedLinear {
         };
         let columns = inputs + usize::from(settings.intercept);
         let flat = if settings.prior_scale.is_none() { columns } else { usize::from(settings.intercept) };
-        let (family, priors) = (Linear::flat(shape, rate, flat), Self::priors(&settings));
+        let (family, priors) = (Linear::flat(shape, rate, flat, log), Self::priors(&settings));
         Ok(Self { engine: Engine::new(inputs, family, priors, settings)? })
     }
 

@@ -14,6 +14,7 @@ mod columns;
 mod engine;
 mod glm;
 mod linear;
+mod of_kind;
 mod peak;
 mod place;
 mod prior;
@@ -27,6 +28,7 @@ mod tests;
 pub use answers::{Component, GroupEffects};
 pub use glm::GroupedGlm;
 pub use linear::GroupedLinear;
+pub use of_kind::OnlineGrouped;
 pub use settings::{Components, Effects, GroupedSettings};
 
 /// Implements what all grouped models have.
@@ -125,6 +127,61 @@ macro_rules! grouped_model {
             /// `NotPositiveDefinite` if rounding has destroyed the belief.
             pub fn effects(&self, group: u64) -> Result<GroupEffects, ModelError> {
                 self.engine.effects(group)
+            }
+
+            /// The posterior of the linear predictor at `row` in a group, in the label's units; `None` is a new group.
+            ///
+            /// # Errors
+            /// `Dimension`, `NonFinite`, `Entry` (a position); `Setting` for the offset; `Overflow`.
+            pub fn predictor<'a>(
+                &self,
+                row: impl Into<Row<'a>>,
+                group: impl Into<Option<u64>>,
+                offset: f64,
+            ) -> Result<Marginal, ModelError> {
+                self.engine.predictor(row.into(), group.into(), offset)
+            }
+
+            /// The posterior of `Σ c_j·w_j`, a combination of the common weights in the units of the inputs, with the contribution `zᵀu` of the
+            /// effects of a group at a row if these are given; in the label's units.
+            ///
+            /// # Errors
+            /// `Dimension`, `NonFinite`, `Entry` (a position); `Overflow`.
+            pub fn contribution(&self, c: Row<'_>, of: Option<(Row<'_>, u64)>) -> Result<Marginal, ModelError> {
+                self.engine.contribution(c, of)
+            }
+
+            /// The posterior means of the common weights.
+            #[must_use]
+            pub fn weights(&self) -> Draw {
+                self.engine.weights()
+            }
+
+            pub(in crate::online) fn inputs(&self) -> usize {
+                self.engine.columns.design.inputs
+            }
+
+            pub(in crate::online) fn common_scale(&self) -> f64 {
+                self.engine.priors.scale
+            }
+
+            pub(in crate::online) fn health(&self) -> Health {
+                self.engine.belief.common().health()
+            }
+
+            pub(in crate::online) fn constant_columns(&self) -> &[usize] {
+                &self.engine.columns.design.constant
+            }
+
+            pub(in crate::online) fn is_warming_up(&self) -> bool {
+                !self.engine.fixed
+            }
+
+            /// Fits the first rows together, while they are still being gathered.
+            pub(in crate::online) fn catch_up(&mut self) {
+                if !self.engine.fixed && !self.engine.rows.is_empty() {
+                    self.engine.grow();
+                }
             }
         }
 

@@ -3,8 +3,11 @@
 use vi_linalg::faer::Par;
 
 use super::*;
-use crate::online::Observation;
+use vi_core::{Error, Row};
+
+use crate::ModelError;
 use crate::online::family::{Logit, Trials};
+use crate::online::{Kind, Model, Observation, OnlineSettings};
 
 /// Dyestuff (Davies and Goldsmith 1972): yields of five samples of each of six batches.
 const DYESTUFF: [[f64; 5]; 6] = [
@@ -219,4 +222,71 @@ fn a_bad_row_among_many_leaves_the_model_as_it_was() {
     assert!(model.update_batch(&x, &groups[1..], &y, Par::Seq).is_err());
     assert_eq!(serde_json::to_string(&model).unwrap(), before);
     assert_eq!(model.refused(), 3);
+}
+
+#[test]
+fn a_grouped_model_of_a_kind_is_that_of_its_labels() {
+    let kind = Kind::Two;
+    let settings = OnlineSettings { names: vec!["x".into()], ..kind.default_settings() };
+    let mut model = Model::grouped(kind, 1, Effects::default(), settings.clone()).unwrap();
+    let own = GroupedSettings { names: vec!["x".into()], ..GroupedSettings::default() };
+    let mut direct = GroupedGlm::with_settings(1, Logit, own).unwrap();
+    let row = |t: u64| [(t % 7) as f64];
+    for t in 0..200_u64 {
+        let label = f64::from(u8::from((t * 31 + t % 5 * 20) % 97 > 40));
+        model.update(Row::Dense(&row(t)), Observation::new(label).group(t % 5)).unwrap();
+        direct.update(&row(t), t % 5, label).unwrap();
+    }
+    let at = Observation::new(0.0);
+    for group in [Some(0), Some(4), Some(9), None] {
+        let seen = model.predict(Row::Dense(&[3.0]), group.map_or(at, |group| at.group(group))).unwrap();
+        assert_eq!(seen.mean(), Some(direct.predict(&[3.0], group, at).unwrap().mean), "{group:?}");
+    }
+    // Its parts: a combination of the weights, and with it the effects of a group.
+    let Model::Grouped(held) = &model else { unreachable!("made so") };
+    let weights = model.coefficients().unwrap().remove(0);
+    let slope = held.contribution(Row::Dense(&[2.0]), None).unwrap();
+    assert!((slope.mean() - 2.0 * weights[1].belief.mean()).abs() < 1e-12);
+    assert_eq!(slope, model.combination(Row::Dense(&[2.0])).unwrap());
+    let both = held.contribution(Row::Dense(&[2.0]), Some((Row::Dense(&[2.0]), 4))).unwrap();
+    let predictor = model.predictors(Row::Dense(&[2.0]), at.group(4)).unwrap().remove(0);
+    assert!((weights[0].belief.mean() + both.mean() - predictor.mean()).abs() < 1e-12);
+    assert!((model.weights()[0].weights[0] - weights[1].belief.mean()).abs() < 1e-12);
+    // What is stored is the model, and empties to a new one.
+    let text = serde_json::to_string(&model).unwrap();
+    let again: Model = serde_json::from_str(&text).unwrap();
+    assert_eq!((serde_json::to_string(&again).unwrap(), again.settings()), (text, model.settings()));
+    assert_eq!((model.name(), model.kind(), model.observations()), ("Grouped", kind, 200));
+    let fresh = Model::grouped(kind, 1, Effects::default(), settings.clone()).unwrap();
+    assert_eq!(serde_json::to_string(&model.emptied().unwrap()).unwrap(), serde_json::to_string(&fresh).unwrap());
+    // What it cannot do is refused by name, and changes nothing.
+    let refused = model.update(Row::Dense(&[1.0]), Observation::new(1.0)).unwrap_err();
+    assert_eq!(refused.to_string(), Error::Empty { argument: "group" }.to_string());
+    assert!(matches!(model.merge(&[&again]), Err(ModelError::Unsupported { .. })));
+    assert_eq!(serde_json::to_string(&model).unwrap(), serde_json::to_string(&again).unwrap());
+    for kind in [Kind::Robust { unit: (0.0, 1.0) }, Kind::Classes { classes: 3, joint: None }] {
+        let made = Model::grouped(kind, 1, Effects::default(), kind.default_settings());
+        assert!(matches!(made, Err(ModelError::Unsupported { .. })), "{kind:?}");
+    }
+    let mut plain = Model::new(Kind::Count, 1, Kind::Count.default_settings()).unwrap();
+    let refused = plain.update(Row::Dense(&[1.0]), Observation::new(1.0).group(3)).unwrap_err();
+    assert!(refused.to_string().contains("group"), "{refused}");
+}
+
+#[test]
+fn a_model_of_logarithms_answers_for_the_numbers_themselves() {
+    let (settings, row) = (GroupedSettings::default, |t: u64| [(t % 7) as f64]);
+    let mut logs = GroupedLinear::of_logarithm(1, settings()).unwrap();
+    let mut plain = GroupedLinear::new(1).unwrap();
+    for t in 0..300_u64 {
+        let y = 0.2 * row(t)[0] + 0.3 * (t % 6) as f64 + 0.05 * (t * 7 % 11) as f64;
+        logs.update(&row(t), t % 6, y.exp()).unwrap();
+        plain.update(&row(t), t % 6, y).unwrap();
+    }
+    let (own, of_log) = (logs.predict(&[3.0], 2).unwrap(), plain.predict(&[3.0], 2).unwrap());
+    // Rounding of exponentials and their logarithms.
+    assert!((own.quantile(0.8).unwrap().ln() - of_log.quantile(0.8).unwrap()).abs() < 1e-10);
+    let jacobian: f64 = (0..300_u64).map(|t| 0.2 * row(t)[0] + 0.3 * (t % 6) as f64 + 0.05 * (t * 7 % 11) as f64).sum();
+    assert!((logs.evidence() - (plain.evidence() - jacobian)).abs() < 1e-8 * jacobian);
+    assert!(logs.update(&[1.0], 2, 0.0).is_err());
 }

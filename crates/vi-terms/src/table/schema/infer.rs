@@ -28,6 +28,8 @@ pub(crate) struct InferSettings<'a> {
     pub(crate) inputs: Option<usize>,
     /// The formula of the inputs, if given.
     pub(crate) formula: Option<&'a Formula>,
+    /// Whether the model can keep the effects of a group by themselves.
+    pub(crate) apart: bool,
     /// Levels that get an input each, the most common ones; the others share one.
     pub(crate) levels: usize,
 }
@@ -123,10 +125,15 @@ fn by_formula(
         return Err(fail("a sparse file has no columns for it to name".to_owned()));
     }
     let names: Vec<String> = all.columns.iter().map(|column| column.name.clone()).collect();
-    let Expansion { intercept, terms, curves, groups } =
+    let Expansion { intercept, mut terms, curves, mut groups } =
         formula.terms(&names).map_err(|error| fail(error.to_string()))?;
     if terms.is_empty() {
         return Err(TermsError::NoInputs { why: "the formula has no column".to_owned() });
+    }
+    let apart = apart(&groups, columns, records).filter(|_| settings.apart);
+    if let Some(group) = &apart {
+        groups.clear();
+        terms.retain(|term| !term.iter().eq([&group.factor()]));
     }
     let (mut factors, mut place_of): (Vec<&Factor>, HashMap<&Factor, usize>) = (Vec::new(), HashMap::new());
     for factor in terms.iter().flatten() {
@@ -171,7 +178,8 @@ fn by_formula(
         let kind = kind.map_err(|why| fail(format!("column `{name}`: {why}")))?;
         schema.columns.push(Column { name: name.clone(), function: factor.function, kind });
     }
-    let named: HashSet<&String> = factors.iter().map(|factor| &factor.column).collect();
+    let of_group = apart.iter().map(|group| &group.column);
+    let named: HashSet<&String> = factors.iter().map(|factor| &factor.column).chain(of_group).collect();
     schema.ignored.retain(|(name, _)| !named.contains(name));
     let unnamed = names.iter().filter(|name| !named.contains(name));
     schema.ignored.extend(unnamed.map(|name| (name.clone(), "not in the formula".to_owned())));
@@ -186,7 +194,21 @@ fn by_formula(
     if width > MOST_PRODUCTS {
         return Err(fail(format!("{width} inputs are too many; leave out products of texts with many levels")));
     }
-    Ok((schema, Asked { curves, groups }))
+    Ok((schema, Asked { curves, groups, apart }))
+}
+
+/// Effects of a group beyond which the model keeps them by themselves, at a cost that does not depend on their number.
+const APART: usize = 500;
+
+/// The only group of a formula, if it has more effects, and these are correlated: such effects do not depend on the origin of a slope's input.
+fn apart(groups: &[Group], columns: &[String], records: &[Record]) -> Option<Group> {
+    let [group] = groups else { return None };
+    if !(group.correlated || group.slopes.is_empty()) {
+        return None;
+    }
+    let place = columns.iter().position(|name| *name == group.column)?;
+    let levels = records.iter().map(|record| record.field(place)).collect::<HashSet<_>>().len();
+    (levels * (1 + group.slopes.len()) > APART).then(|| group.clone())
 }
 
 /// Levels of a group: each has a weight in the full covariance.
@@ -197,7 +219,8 @@ fn kind_of_group(group: &Group, fields: &[&str]) -> Result<Kind, String> {
     let levels = distinct(fields).len();
     if levels > MOST_IN_GROUP {
         return Err(format!(
-            "{levels} groups at {} are more than {MOST_IN_GROUP}; the library's grouped models take any number",
+            "{levels} groups at {} are more than {MOST_IN_GROUP}, which takes one group in the formula, not `||`, and a gaussian, log-normal or poisson \
+             target or two classes, without `--forget`, `--mergeable`, `--prior` and `--belief`",
             group.at
         ));
     }

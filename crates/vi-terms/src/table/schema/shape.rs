@@ -5,6 +5,8 @@ use rand_chacha::rand_core::SeedableRng;
 
 use super::terms::{Coding, Part};
 use super::{Column, Encoded, Kind, Schema};
+use vi_models::online::Effects;
+
 use crate::TermsError;
 use crate::formula::{Curve, Function, Group};
 use crate::table::source::{Columns, NOWHERE, Record};
@@ -34,6 +36,8 @@ pub(crate) enum Beside<'a> {
 pub(crate) struct Asked {
     pub(crate) curves: Vec<Curve>,
     pub(crate) groups: Vec<Group>,
+    /// The group of which the levels are no inputs, since the model keeps their effects by themselves.
+    pub(crate) apart: Option<Group>,
 }
 
 impl Asked {
@@ -121,7 +125,7 @@ impl Schema {
             _ if rows.is_empty() => return Ok(()),
             Beside::Shape(shape) => Terms::automatic(&inputs, &rows, *shape, budget, &mut rng())
                 .map_err(|error| failed(error.to_string()))?,
-            Beside::Asked(Asked { curves, groups }) => {
+            Beside::Asked(Asked { curves, groups, .. }) => {
                 let room = rows.len() / inputs.len() / budget.rows / curves.len().max(1);
                 let curves = curves.iter().map(|curve| (curve.at, blocked.curve(curve, room, &inputs)));
                 let groups = groups.iter().map(|group| (group.at, blocked.slopes(group, &inputs)));
@@ -155,6 +159,17 @@ impl Schema {
         }
         let number = |input: &Input| Some(input.column) == at && input.kind == InputKind::Number;
         inputs.iter().position(number).ok_or_else(|| format!("column `{name}` is not a number"))
+    }
+
+    /// The effects of a group whose levels are no inputs.
+    ///
+    /// # Errors
+    /// A slope that is not a number among the inputs.
+    pub(crate) fn effects(&self, group: &Group) -> Result<Effects, TermsError> {
+        let inputs = self.inputs();
+        let slopes = group.slopes.iter().map(|name| self.number(name, &inputs)).collect::<Result<_, _>>();
+        let slopes = slopes.map_err(|what| TermsError::Unfit { what: format!("{what} (the term at {})", group.at) })?;
+        Ok(Effects { slopes, ..Effects::default() })
     }
 
     /// The places of the levels of a group among the inputs.
