@@ -243,6 +243,38 @@ fn rows_that_are_sorted_by_their_target_are_learned_in_a_random_order() {
     assert_eq!(text.matches("came in runs").count(), 1, "{text}");
 }
 
+/// A fit that is stopped in its random order is resumed to the bits of one that nobody stopped; until then the model tells that the order matters.
+#[cfg(unix)]
+#[test]
+fn a_stopped_random_order_is_resumed_to_the_same_bits() {
+    let folder = folder("stopped-order");
+    let label = |u: f64, t: f64| u8::from(u < 1.0 / (1.0 + (-t).exp())).to_string();
+    fs::write(folder.join("data.csv"), labelled(6000, true, &label)).unwrap();
+    told(&folder, "fit data.csv -t y -o straight.rvi");
+    let child = begun(&folder, "fit data.csv -t y -o m.rvi", "m.rvi");
+    assert!(std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(130) && said.contains("`rvi resume m.rvi` goes on"), "{said}");
+    let text = told(&folder, "inspect m.rvi");
+    assert!(text.contains("were not learned again in random order") && !text.contains("hardly affected"), "{text}");
+
+    // A pipe cannot be read again.
+    fs::copy(folder.join("m.rvi"), folder.join("piped.rvi")).unwrap();
+    let piped = fs::File::open(folder.join("data.csv")).unwrap();
+    let output = command(&folder, "resume piped.rvi --data -").stdin(piped).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success() && said.contains("the rows were not learned again in random order"), "{said}");
+    assert!(fs::read(folder.join("piped.rvi")).unwrap() == fs::read(folder.join("m.rvi")).unwrap());
+
+    told(&folder, "resume m.rvi");
+    assert!(fs::read(folder.join("m.rvi")).unwrap() == fs::read(folder.join("straight.rvi")).unwrap());
+    told(&folder, "fit data.csv -t y -o kept.rvi --keep-order");
+    let kept = fs::read(folder.join("kept.rvi")).unwrap();
+    told(&folder, "resume kept.rvi");
+    assert!(fs::read(folder.join("kept.rvi")).unwrap() == kept);
+}
+
 /// A file that is sorted by a class which its first 2000 rows do not show is learned with all classes; one text by itself stays a mistake.
 #[test]
 fn classes_that_come_late_are_read_from_the_whole_file() {

@@ -14,7 +14,7 @@ use crate::table::options::Input;
 use crate::table::plan::is_of;
 use crate::table::refine::Refined;
 use crate::table::relevance::Relevance;
-use crate::table::reorder::Reordered;
+use crate::table::reorder::{AWAITS_ORDER, Reordered};
 use crate::table::schema::Schema;
 use crate::table::scores::Scores;
 use crate::table::target::Target;
@@ -71,6 +71,9 @@ pub struct Document {
     /// That the rows were learned again in a random order, if they were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) reordered: Option<Reordered>,
+    /// Whether [`reorder`](crate::table::reorder) is still to come.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub to_reorder: bool,
     /// The model beneath.
     pub model: Model,
 }
@@ -122,6 +125,7 @@ impl Document {
             imported: None,
             refined: None,
             reordered: None,
+            to_reorder: false,
             model,
         }
     }
@@ -142,6 +146,9 @@ impl Document {
     /// Why the order of the rows makes the model unreliable, if it does.
     #[must_use]
     pub fn unreliable(&self) -> Option<String> {
+        if self.awaits_order() {
+            return Some(format!("the model is unreliable: {AWAITS_ORDER}"));
+        }
         let order = self.model.info().order.filter(Order::matters)?;
         Some(format!("the model is unreliable: {order}"))
     }
@@ -163,6 +170,7 @@ impl Document {
             *self.changed.entry(column.clone()).or_default() += rows;
         }
         self.scores.merge(&other.scores);
+        self.to_reorder |= other.to_reorder;
     }
 
     /// Reads the bytes of a model file.

@@ -35,6 +35,9 @@ pub(crate) struct Reordered {
     pub(crate) scores: Scores,
 }
 
+/// The state of a document that [awaits its order](Document::awaits_order), in words.
+pub(crate) const AWAITS_ORDER: &str = "labels come in runs, and the rows were not learned again in random order";
+
 /// A row that waits for its turn.
 struct Waiting {
     turn: u64,
@@ -54,8 +57,10 @@ pub fn reorder<S: Source>(
     mut open: impl FnMut() -> Result<S, S::Error>,
     mut each: impl FnMut(f64) -> Result<(), S::Error>,
 ) -> Result<(), S::Error> {
-    let runs = document.model.info().order.filter(Order::is_in_runs).map(|order| order.runs);
-    let Some(runs) = runs.or_else(|| document.means.in_order()) else { return Ok(()) };
+    let Some(runs) = document.runs() else {
+        document.to_reorder = false;
+        return Ok(());
+    };
     let skip_bad = document.passes.last().is_some_and(|pass| pass.input.skip_bad);
     let bytes = if is_sparse(&document.model) {
         UNPACKED * bytes
@@ -94,5 +99,19 @@ pub fn reorder<S: Source>(
     document.means = means;
     document.model = model;
     document.reordered = Some(Reordered { runs, scores });
+    document.to_reorder = false;
     Ok(())
+}
+
+impl Document {
+    /// By how many standard deviations more labels, or those of a level of many, were like the one before than in a random order, if they come in runs.
+    fn runs(&self) -> Option<f64> {
+        let runs = self.model.info().order.filter(Order::is_in_runs).map(|order| order.runs);
+        runs.or_else(|| self.means.in_order())
+    }
+
+    /// Whether labels come in runs and the rows should have been learned again in a random order, but were not.
+    pub(crate) fn awaits_order(&self) -> bool {
+        self.to_reorder && self.runs().is_some()
+    }
 }

@@ -11,7 +11,7 @@ use crate::table::document::Document;
 use crate::table::effects::{Share, curves, shares};
 use crate::table::plan::{is_by_class, is_of_logarithm};
 use crate::table::relevance::Relevance;
-use crate::table::reorder::Reordered;
+use crate::table::reorder::{AWAITS_ORDER, Reordered};
 use crate::table::schema::Kind;
 use crate::table::scores::{LEVELS, Scores, Summary};
 use crate::table::target::TargetKind;
@@ -408,6 +408,9 @@ pub fn body(document: &Document, top: usize) -> Result<String, TermsError> {
         let what = format!("labels come in runs ({runs:.0} standard deviations beyond chance)");
         add(&mut text, &format!("order         {what}\n"));
         add(&mut text, "              the rows were learned again in random order\n");
+    } else if document.awaits_order() {
+        let remedy = if document.passes.len() == 1 { "resume` does" } else { "fit` of one file with all rows does" };
+        text += &wrapped("order         ", &[AWAITS_ORDER.to_owned(), format!("`rvi {remedy}")]);
     } else if let Some(order) = info.order.filter(Order::is_in_runs) {
         text += &wrapped("order         ", &order.to_string().split(", ").map(str::to_owned).collect::<Vec<_>>());
     }
@@ -511,7 +514,7 @@ pub fn card(document: &Document) -> Result<Value, TermsError> {
         "evidence": info.evidence,
         "order": info.order.map(|order| json!({
             "runs": order.runs, "gained": order.gained, "error": order.error, "sampled": order.sampled,
-            "in_runs": order.is_in_runs(), "matters": order.matters(),
+            "in_runs": order.is_in_runs(), "matters": order.matters() || document.awaits_order(),
         })),
         "prior": {
             "scale": info.prior_scale,
