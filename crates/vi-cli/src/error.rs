@@ -21,9 +21,6 @@ pub(crate) enum CliError {
     /// An output that would overwrite an input.
     #[error("`--{option} {}` would overwrite the {what} {}; name another file", output.display(), path.display())]
     Same { option: &'static str, output: PathBuf, what: &'static str, path: PathBuf },
-    /// Models that cannot be merged.
-    #[error("{} and the models after it: {source}", path.display())]
-    Merge { path: PathBuf, source: ModelError },
     /// The command was stopped.
     #[error("stopped")]
     Stop,

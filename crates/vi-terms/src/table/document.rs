@@ -160,7 +160,7 @@ impl Document {
     }
 
     /// Adds what another model has counted; the models themselves are not brought together here.
-    pub fn add_counts(&mut self, other: &Self) {
+    pub(crate) fn add_counts(&mut self, other: &Self) {
         self.passes.extend(other.passes.iter().cloned());
         self.imported = self.imported.into_iter().chain(other.imported).reduce(u64::saturating_add);
         self.unlabelled += other.unlabelled;
