@@ -15,7 +15,7 @@ use crate::table::reorder::{AWAITS_ORDER, Reordered};
 use crate::table::schema::Kind;
 use crate::table::scores::{LEVELS, Scores, Summary};
 use crate::table::target::TargetKind;
-use crate::table::text::{add, bar, first_of, grouped, many, number, shortened, wrapped};
+use crate::table::text::{add, bar, first_of, grouped, many, number, percent, shortened, wrapped};
 use crate::told::Origin;
 
 /// The level of the intervals of coefficients.
@@ -352,7 +352,7 @@ fn contributions(document: &Document) -> String {
     shares.sort_by(|a, b| largest(b).total_cmp(&largest(a)));
     let mut text = "contributions share of the predictor's variance over first rows, by term\n".to_owned();
     for own in &shares {
-        let percent: Vec<String> = own.shares.iter().map(|share| format!("{:>6.1} %", 100.0 * share)).collect();
+        let percent: Vec<String> = own.shares.iter().map(|share| format!("{:>8}", percent(*share))).collect();
         let weights = many(own.weights as u64, "weight");
         let mut deviation = own.deviation.map_or_else(String::new, |deviation| format!("   sd {}", number(deviation)));
         deviation.extend(
