@@ -391,6 +391,30 @@ class Model:
         _warn_of(self._model)
         return self
 
+    def merge(self, *others):
+        """Merge with models of other rows, all or none, as ``rvi merge``.
+
+        Parameters
+        ----------
+        *others : Model
+            Made by ``rvi fit --like`` the file of this model, which was fitted with ``mergeable=True``.
+
+        Returns
+        -------
+        self : Model
+            A model of all rows: exact for numbers under one given prior scale, an approximation otherwise.
+
+        Raises
+        ------
+        ValueError
+            For models of another target or other columns, or of rows that are in the model already.
+        """
+        for other in others:
+            if not isinstance(other, Model):
+                raise TypeError(f"a {type(other).__name__} cannot be merged into a Model")
+        self._model.merge([other._model for other in others])
+        return self
+
     def save(self, path):
         """Write the file of the command ``rvi``; it replaces another one whole.
 

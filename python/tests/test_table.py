@@ -116,6 +116,25 @@ def test_files_go_to_the_command_and_back(tmp_path):
     assert sorted(file.name for file in tmp_path.iterdir()) == ["model.rvi", "new.csv"]
 
 
+def test_merged_models_are_those_of_the_command(tmp_path):
+    east, west, both = (tmp_path / name for name in ("east.rvi", "west.rvi", "both.rvi"))
+    one = rvi.fit(FLATS, "rent", shape="line", mergeable=True)
+    one.save(east)
+    told("fit", csv(NEW, tmp_path / "new.csv"), "--like", east, "-o", west)
+    told("merge", east, west, "-o", both)
+    other, before = rvi.load(west), one.predict(NEW)
+    with pytest.raises(ValueError, match=r"others\[1\]: another model already contains its rows"):
+        one.merge(other, rvi.load(east))
+    with pytest.raises(ValueError, match=r"others\[0\]: another target than in model; `fit --like model` makes parts that match"):
+        one.merge(rvi.fit(FLATS, "let", shape="line", mergeable=True))
+    with pytest.raises(TypeError, match="a str cannot be merged into a Model"):
+        one.merge(str(west))
+    assert np.array_equal(one.predict(NEW), before)
+    assert one.merge(other) is one and one.info()["rows"] == 460
+    one.save(east)
+    assert east.read_bytes() == both.read_bytes()
+
+
 def test_every_kind_of_table_is_the_same_table():
     expected = rvi.fit(FLATS, "rent").predict(NEW)
     tables = [

@@ -163,6 +163,20 @@ impl Table {
         })
     }
 
+    /// Learns what further models have learned, all or nothing.
+    fn merge(&self, py: Python<'_>, others: Vec<Py<Self>>) -> PyResult<()> {
+        freely(py, || {
+            let named = |(k, other): (usize, &Py<Self>)| {
+                Ok((format!("others[{k}]"), locked(&other.get().state)?.document.clone()))
+            };
+            let others = others.iter().enumerate().map(named).collect::<Result<Vec<_>, Fault>>()?;
+            let mut state = locked(&self.state)?;
+            let merged = table::merge(("model".to_owned(), state.document.clone()), &others)?;
+            *state = State::new(merged)?;
+            Ok(())
+        })
+    }
+
     /// The columns of `rvi predict`, by name, and how many texts no first row had.
     fn predict<'py>(
         &self,

@@ -21,9 +21,6 @@ pub(crate) enum CliError {
     /// An output that would overwrite an input.
     #[error("`--{option} {}` would overwrite the {what} {}; name another file", output.display(), path.display())]
     Same { option: &'static str, output: PathBuf, what: &'static str, path: PathBuf },
-    /// Models that cannot be merged.
-    #[error("{} and the models after it: {source}", path.display())]
-    Merge { path: PathBuf, source: ModelError },
     /// The command was stopped.
     #[error("stopped")]
     Stop,
@@ -31,7 +28,7 @@ pub(crate) enum CliError {
     #[error("stopped after row {row}; `rvi resume {}` continues from there", path.display())]
     Resumable { path: PathBuf, row: u64 },
     /// A command was stopped while it read rows again; the model of the one pass is stored.
-    #[error("stopped during a further pass; {} holds the model of the first pass", path.display())]
+    #[error("stopped during a further pass; {0} holds the model of the first pass: `rvi resume {0}` goes on, with `--refine` as before", path.display())]
     Unrefined { path: PathBuf },
     /// A pass was stopped, and nothing is stored.
     #[error("stopped after row {row}; nothing is stored without `--output`")]

@@ -154,6 +154,22 @@ pub enum TermsError {
         /// Why it cannot be drawn.
         what: String,
     },
+    /// A model that cannot be merged with those before it.
+    #[error("{model}: {what}")]
+    Unlike {
+        /// The name of the model.
+        model: String,
+        /// In what it differs, and the remedy.
+        what: String,
+    },
+    /// Models that cannot be merged.
+    #[error("{first} and the models after it: {source}")]
+    Merge {
+        /// The name of the first.
+        first: String,
+        /// Why they cannot be merged.
+        source: ModelError,
+    },
     /// Not a stored model, or a damaged one.
     #[error("{what}")]
     Document {

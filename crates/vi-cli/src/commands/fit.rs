@@ -44,10 +44,11 @@ fn fit_with(args: &Fit, options: &Options, input: &Input, known: &Known) -> Resu
         None => begin(options, known, &mut source)?,
     };
     document.passes.push(Pass::new(input));
+    document.to_reorder = !args.keep_order && input.data.is_file();
     if let Some(passes) = args.refine {
         check_refine(passes, input.data.is_file(), &document)?;
     }
-    let after = After { input, reorder: !args.keep_order, refine: args.refine };
+    let after = After { input, refine: args.refine };
     let store = Store { path: args.output.as_deref(), held: None, every: args.checkpoint, after: Some(after) };
     whole_pass(document, source, first, store, begun, &args.show)
 }
@@ -66,8 +67,6 @@ pub(super) struct Store<'a> {
 /// Passes after the first.
 pub(super) struct After<'a> {
     pub(super) input: &'a Input,
-    /// Whether rows whose labels come in runs are learned again in a random order.
-    pub(super) reorder: bool,
     /// The largest number of passes to the best Gaussian.
     pub(super) refine: Option<u16>,
 }
@@ -110,11 +109,9 @@ pub(super) fn whole_pass(
         }
         (Ok(()), _) => store.save(&document)?,
     }
-    if let Some(After { input, reorder, refine }) = &store.after {
+    if let Some(After { input, refine }) = &store.after {
         let again = |document: &mut Document| {
-            if *reorder {
-                reorder_file(document, input)?;
-            }
+            reorder_file(document, input)?;
             refine.map_or(Ok(()), |passes| table::refine(document, || File::again(input), passes))
         };
         match (again(&mut document), store.path) {
@@ -141,13 +138,17 @@ pub(super) fn whole_pass(
     if let Some(why) = document.unreliable() {
         tell::warn(&format!("{why}; `rvi fit` of one file with all rows learns them in random order"));
     }
-    document.model.catch_up()?;
+    // The fit of first rows takes far longer than the few rows of an update, and no stored model has it.
+    if store.after.is_some() || show.json || show.plot.is_some() || show.html.is_some() {
+        document.model.catch_up()?;
+    }
     report::fitted(&document, &pass, store.path, show)
 }
 
-/// Learns the rows of a file again in a random order, if their labels come in runs and it can be read again.
+/// Learns the rows of a file again in a random order, if that is still to come, they are all that the model has learned, and it can be read again.
 fn reorder_file(document: &mut Document, input: &Input) -> Result<(), CliError> {
-    let Some(file) = fs::metadata(&input.data).ok().filter(fs::Metadata::is_file) else { return Ok(()) };
+    let file = fs::metadata(&input.data).ok().filter(fs::Metadata::is_file);
+    let Some(file) = file.filter(|_| document.to_reorder && document.passes.len() == 1) else { return Ok(()) };
     let mut progress = Progress::new();
     table::reorder(
         document,

@@ -26,7 +26,7 @@ pub(super) fn resume(args: &Resume) -> Result<(), CliError> {
     if let Some(passes) = args.refine {
         check_refine(passes, input.data.is_file(), &document)?;
     }
-    let after = args.refine.is_some().then_some(After { input: &input, reorder: false, refine: args.refine });
+    let after = Some(After { input: &input, refine: args.refine });
     let store = Store { path: Some(&args.model), held: Some(held), every: args.checkpoint, after };
     whole_pass(document, source, Vec::new(), store, begun, &args.show)
 }

@@ -15,10 +15,10 @@ use crate::table::options::Input;
 use crate::table::plan::is_of;
 use crate::table::refine::Refined;
 use crate::table::relevance::Relevance;
-use crate::table::reorder::Reordered;
+use crate::table::reorder::{AWAITS_ORDER, Reordered};
 use crate::table::schema::Schema;
 use crate::table::scores::Scores;
-use crate::table::target::{Target, TargetKind};
+use crate::table::target::Target;
 
 /// The version of model files that this command writes.
 const FORMAT: u32 = 3;
@@ -75,6 +75,9 @@ pub struct Document {
     /// That the rows were learned again in a random order, if they were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) reordered: Option<Reordered>,
+    /// Whether [`reorder`](crate::table::reorder) is still to come.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub to_reorder: bool,
     /// The model beneath.
     pub model: Model,
 }
@@ -127,6 +130,7 @@ impl Document {
             imported: None,
             refined: None,
             reordered: None,
+            to_reorder: false,
             model,
         }
     }
@@ -147,16 +151,11 @@ impl Document {
     /// Why the order of the rows makes the model unreliable, if it does.
     #[must_use]
     pub fn unreliable(&self) -> Option<String> {
+        if self.awaits_order() {
+            return Some(format!("the model is unreliable: {AWAITS_ORDER}"));
+        }
         let order = self.model.info().order.filter(Order::matters)?;
         Some(format!("the model is unreliable: {order}"))
-    }
-
-    /// By how many standard deviations rows of one level, or labels in the rows of one level, stand together more than in a random order, where
-    /// this has misled the model.
-    pub(crate) fn in_order(&self) -> Option<f64> {
-        let misled = !matches!(self.target.kind, TargetKind::Number);
-        let of_groups = self.groups.as_ref().filter(|_| misled).and_then(Groups::in_order);
-        of_groups.or_else(|| self.means.in_order())
     }
 
     /// Records of the last file that have been read.
@@ -166,7 +165,7 @@ impl Document {
     }
 
     /// Adds what another model has counted; the models themselves are not brought together here.
-    pub fn add_counts(&mut self, other: &Self) {
+    pub(crate) fn add_counts(&mut self, other: &Self) {
         self.passes.extend(other.passes.iter().cloned());
         self.imported = self.imported.into_iter().chain(other.imported).reduce(u64::saturating_add);
         self.unlabelled += other.unlabelled;
@@ -176,6 +175,7 @@ impl Document {
             *self.changed.entry(column.clone()).or_default() += rows;
         }
         self.scores.merge(&other.scores);
+        self.to_reorder |= other.to_reorder;
     }
 
     /// Reads the bytes of a model file.

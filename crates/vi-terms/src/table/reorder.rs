@@ -10,10 +10,12 @@ use vi_models::online::Order;
 
 use crate::TermsError;
 use crate::table::document::Document;
+use crate::table::grouped::Groups;
 use crate::table::learn::{again, classes, reading};
 use crate::table::plan::is_sparse;
 use crate::table::scores::Scores;
 use crate::table::source::{Record, Source};
+use crate::table::target::TargetKind;
 
 /// Bytes of rows that are held at once; for more the file is read several times, each time for a part of the random order.
 const BYTES: f64 = 512e6;
@@ -35,6 +37,9 @@ pub(crate) struct Reordered {
     pub(crate) scores: Scores,
 }
 
+/// The state of a document that [awaits its order](Document::awaits_order), in words.
+pub(crate) const AWAITS_ORDER: &str = "labels come in runs, and the rows were not learned again in random order";
+
 /// A row that waits for its turn.
 struct Waiting {
     turn: u64,
@@ -54,8 +59,10 @@ pub fn reorder<S: Source>(
     mut open: impl FnMut() -> Result<S, S::Error>,
     mut each: impl FnMut(f64) -> Result<(), S::Error>,
 ) -> Result<(), S::Error> {
-    let runs = document.model.info().order.filter(Order::is_in_runs).map(|order| order.runs);
-    let Some(runs) = runs.or_else(|| document.in_order()) else { return Ok(()) };
+    let Some(runs) = document.runs() else {
+        document.to_reorder = false;
+        return Ok(());
+    };
     let skip_bad = document.passes.last().is_some_and(|pass| pass.input.skip_bad);
     let bytes = if is_sparse(&document.model) {
         UNPACKED * bytes
@@ -96,5 +103,22 @@ pub fn reorder<S: Source>(
     document.means = means;
     document.model = model;
     document.reordered = Some(Reordered { runs, scores });
+    document.to_reorder = false;
     Ok(())
+}
+
+impl Document {
+    /// By how many standard deviations more labels, or those of a level of many, were like the one before than in a random order, if they come in runs;
+    /// or more rows were of the group of the row before, where such an order misleads the model.
+    fn runs(&self) -> Option<f64> {
+        let runs = self.model.info().order.filter(Order::is_in_runs).map(|order| order.runs);
+        let exact = self.target.kind == TargetKind::Number;
+        let of_groups = || self.groups.as_ref().filter(|_| !exact).and_then(Groups::in_order);
+        runs.or_else(of_groups).or_else(|| self.means.in_order())
+    }
+
+    /// Whether labels come in runs and the rows should have been learned again in a random order, but were not.
+    pub(crate) fn awaits_order(&self) -> bool {
+        self.to_reorder && self.runs().is_some()
+    }
 }

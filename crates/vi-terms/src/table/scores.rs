@@ -91,14 +91,14 @@ pub struct Summary {
     /// That of the frequencies of the classes so far.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plain_log_loss: Option<f64>,
-    /// The root of the mean squared error.
+    /// The root of the mean squared error, in which the first row that a model learned is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rmse: Option<f64>,
     /// The root mean squared error of the predicted medians, where the logarithm is learned. Means of the first rows are far too large while the
     /// logarithm is uncertain, so that a few rows can dominate `rmse`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rmse_of_medians: Option<f64>,
-    /// That of the mean so far.
+    /// That of the mean so far, in which the first row is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plain_rmse: Option<f64>,
     /// The share of rows whose most probable class was right.
@@ -199,7 +199,7 @@ impl Scores {
         self.rows += 1;
         let plain = self.plain_log_loss;
         if classes == 0 {
-            let squares = |median: f64| self.medians.1 + (label - median).powi(2);
+            let squares = |median: f64| self.medians.1 + self.squared(label - median);
             if let Some(squares) = predicted.and_then(median).map(squares).filter(|sum| sum.is_finite()) {
                 self.medians = (self.medians.0 + 1, squares);
             }
@@ -211,11 +211,21 @@ impl Scores {
         Ok(())
     }
 
+    /// Whether the row being scored is the first that counts, whose label no other has foretold.
+    fn is_first(&self) -> bool {
+        self.rows - self.unexpected == 1
+    }
+
+    /// The squared error of a prediction; none of the first row that a model learns, since the prior knows no size of labels.
+    fn squared(&self, error: f64) -> f64 {
+        if self.is_first() && self.recording == Recording::Learned { 0.0 } else { error * error }
+    }
+
     /// What is counted of numbers: the point that was predicted, and the probabilities of less than what came and of no more.
     fn add_number(&mut self, predicted: Option<(f64, (f64, f64))>, label: f64) {
         let away = label - self.mean;
-        let plain = self.plain_squared_error + away * away;
-        let squares = predicted.map(|(point, _)| self.squared_error + (label - point).powi(2));
+        let plain = self.plain_squared_error + if self.is_first() { 0.0 } else { away * away };
+        let squares = predicted.map(|(point, _)| self.squared_error + self.squared(label - point));
         let (Some((_, (below, up_to))), Some(squares)) = (predicted, squares.filter(|sum| (sum + plain).is_finite()))
         else {
             self.unexpected += 1;

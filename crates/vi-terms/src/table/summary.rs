@@ -12,11 +12,11 @@ use crate::table::effects::{Share, curves, shares};
 use crate::table::grouped::{GroupEffect, Groups};
 use crate::table::plan::{is_by_class, is_of_logarithm};
 use crate::table::relevance::Relevance;
-use crate::table::reorder::Reordered;
+use crate::table::reorder::{AWAITS_ORDER, Reordered};
 use crate::table::schema::Kind;
 use crate::table::scores::{LEVELS, Scores, Summary};
 use crate::table::target::TargetKind;
-use crate::table::text::{add, bar, first_of, grouped, many, number, shortened, wrapped};
+use crate::table::text::{add, bar, first_of, grouped, many, number, percent, shortened, wrapped};
 use crate::told::Origin;
 
 /// The level of the intervals of coefficients.
@@ -400,7 +400,7 @@ fn contributions(document: &Document) -> String {
     shares.sort_by(|a, b| largest(b).total_cmp(&largest(a)));
     let mut text = "contributions share of the predictor's variance over first rows, by term\n".to_owned();
     for own in &shares {
-        let percent: Vec<String> = own.shares.iter().map(|share| format!("{:>6.1} %", 100.0 * share)).collect();
+        let percent: Vec<String> = own.shares.iter().map(|share| format!("{:>8}", percent(*share))).collect();
         let weights = many(own.weights as u64, "weight");
         let mut deviation = own.deviation.map_or_else(String::new, |deviation| format!("   sd {}", number(deviation)));
         deviation.extend(
@@ -457,6 +457,9 @@ pub fn body(document: &Document, top: usize) -> Result<String, TermsError> {
         let what = format!("{what} ({runs:.0} standard deviations beyond chance)");
         add(&mut text, &format!("order         {what}\n"));
         add(&mut text, "              the rows were learned again in random order\n");
+    } else if document.awaits_order() {
+        let remedy = if document.passes.len() == 1 { "resume` does" } else { "fit` of one file with all rows does" };
+        text += &wrapped("order         ", &[AWAITS_ORDER.to_owned(), format!("`rvi {remedy}")]);
     } else if let Some(order) = info.order.filter(Order::is_in_runs) {
         text += &wrapped("order         ", &order.to_string().split(", ").map(str::to_owned).collect::<Vec<_>>());
     }
@@ -564,7 +567,7 @@ pub fn card(document: &Document) -> Result<Value, TermsError> {
         "evidence": info.evidence,
         "order": info.order.map(|order| json!({
             "runs": order.runs, "gained": order.gained, "error": order.error, "sampled": order.sampled,
-            "in_runs": order.is_in_runs(), "matters": order.matters(),
+            "in_runs": order.is_in_runs(), "matters": order.matters() || document.awaits_order(),
         })),
         "prior": {
             "scale": info.prior_scale,

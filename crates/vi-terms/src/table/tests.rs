@@ -6,8 +6,8 @@ use vi_models::online::{Effects, GroupedLinear, GroupedSettings, Prediction};
 use super::effects::shares;
 use super::summary::surest;
 use super::{Columns, Document, Explanation, Family, Input, Options, Rows, fit, update};
-use crate::TermsError;
 use crate::table::source::Record;
+use crate::{Shape, TermsError};
 
 fn columns() -> Columns {
     Columns::new(["size", "town", "listed", "rent"].map(str::to_owned), None)
@@ -101,6 +101,22 @@ fn the_error_of_medians_stands_beside_that_of_means_of_labels_that_are_learned_b
     assert_eq!(both.summary().rmse_of_medians, Some(medians));
     let plain = fitted("rent", &flats(60)).unwrap().scores.summary();
     assert_eq!(plain.rmse_of_medians, None);
+}
+
+/// Labels of deviation 1 far from 0: their distance from 0 is no error, with inputs or without.
+#[test]
+fn the_first_label_is_not_compared_with_zero() {
+    let columns = Columns::new(["x", "y"].map(str::to_owned), None);
+    let of = |k: u32| [(k * 7 % 23).to_string(), (1e9 + f64::from(k * 7 % 23) / 6.6).to_string()].into_iter().collect();
+    let rows: Vec<Record> = (0..200).map(of).collect();
+    let table = || Ok(Rows::new(&columns, rows.iter().cloned()));
+    let options = Options { target: Some("y".to_owned()), shape: Some(Shape::Line), ..Options::default() };
+    let document = fit(&options, &Input::in_memory("far", false), false, table).unwrap();
+    let tested = document.evaluate(&mut table().unwrap()).unwrap().0.summary();
+    for summary in [document.scores.summary(), tested] {
+        let (own, plain) = (summary.rmse.unwrap(), summary.plain_rmse.unwrap());
+        assert!(own < 0.5 * plain && (0.9..1.1).contains(&plain), "{summary:?}");
+    }
 }
 
 #[test]

@@ -24,6 +24,12 @@ pub fn number(value: f64) -> String {
     }
 }
 
+/// A share in percent, with one digit after the point and no sign of a zero.
+pub(crate) fn percent(share: f64) -> String {
+    let percent = 100.0 * share;
+    format!("{:.1} %", if percent.abs() < 0.05 { 0.0 } else { percent })
+}
+
 /// A count near `value`.
 #[must_use]
 pub fn rounded(value: f64) -> u64 {
@@ -124,6 +130,12 @@ mod tests {
         assert_eq!(grouped(12), "12");
         assert_eq!((many(1, "row"), many(2000, "row")), ("1 row".to_owned(), "2,000 rows".to_owned()));
         assert_eq!(shortened("abcdef", 4), "abc…");
+    }
+
+    #[test]
+    fn a_share_near_zero_has_no_sign() {
+        let shares = [-0.0004, -0.0, -0.0006, 0.0004, 0.943];
+        assert_eq!(shares.map(percent), ["0.0 %", "0.0 %", "-0.1 %", "0.0 %", "94.3 %"]);
     }
 
     #[test]
