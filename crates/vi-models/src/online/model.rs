@@ -130,17 +130,26 @@ pub enum Model {
     /// The same with a spread that follows the inputs.
     Varying(OnlineVarying),
     /// Numbers, their logarithm, two classes or counts with effects for each group.
-    Grouped(OnlineGrouped),
+    Grouped(Box<OnlineGrouped>),
+}
+
+/// # Errors
+/// `Unsupported`, always.
+fn not_of_groups<T>(what: &'static str) -> Result<T, ModelError> {
+    Err(ModelError::Unsupported { what })
 }
 
 /// `$body` with the model as `$own`, whatever its kind; or one body for a model of one predictor and one for that of several; or one
-/// for each of a number, another model of one predictor, and classes.
+/// for each of a number, another model of one predictor, and classes; and one for a model of groups, where that is not the one of one predictor.
 macro_rules! each {
     ($model:expr, $own:ident => $body:expr) => { each!($model, $own => $body, $own => $body) };
     ($model:expr, $own:ident => $one:expr, $softmax:ident => $classes:expr) => {
         each!($model, $own => $one, $own => $one, $softmax => $classes)
     };
     ($model:expr, $linear:ident => $number:expr, $own:ident => $one:expr, $softmax:ident => $classes:expr) => {
+        each!($model, $linear => $number, $own => $one, $softmax => $classes, $own => $one)
+    };
+    ($model:expr, $linear:ident => $number:expr, $own:ident => $one:expr, $softmax:ident => $classes:expr, $grouped:ident => $groups:expr) => {
         match $model {
             Self::Number($linear) => $number,
             Self::Count($own) => $one,
@@ -152,7 +161,7 @@ macro_rules! each {
             Self::ZeroInflated($own) => $one,
             Self::Robust($own) => $one,
             Self::Varying($own) => $one,
-            Self::Grouped($own) => $one,
+            Self::Grouped($grouped) => $groups,
             Self::Classes($softmax) => $classes,
         }
     };
@@ -196,8 +205,9 @@ impl Model {
     /// # Errors
     /// [`ModelError::Unsupported`] for another kind, a memory that fades, another belief than the full covariance, several prior scales; those of
     /// the [settings](super::GroupedSettings).
-    pub fn grouped(kind: Kind, inputs: usize, effects: Effects, settings: OnlineSettings) -> Result<Self, ModelError> {
-        OnlineGrouped::new(kind, inputs, effects, &settings).map(Self::Grouped)
+    pub fn grouped(kind: Kind, inputs: usize, effects: Effects, settings: &OnlineSettings) -> Result<Self, ModelError> {
+        let model = OnlineGrouped::new(kind, inputs, effects, settings)?;
+        Ok(Self::Grouped(Box::new(model)))
     }
 
     /// A model of the same kind, inputs and settings with nothing learned.
@@ -206,7 +216,7 @@ impl Model {
     /// None for a model that was made by its constructor.
     pub fn emptied(&self) -> Result<Self, ModelError> {
         if let Self::Grouped(model) = self {
-            return model.emptied().map(Self::Grouped);
+            return Ok(Self::Grouped(Box::new(model.emptied()?)));
         }
         Self::new(self.kind(), self.inputs(), self.settings().clone())
     }
@@ -380,7 +390,9 @@ impl Model {
     /// # Errors
     /// Those of the model.
     pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<Vec<Draw>, ModelError> {
-        each!(self, model => Ok(vec![model.sample(rng)?]), model => model.sample(rng))
+        each!(self, model => Ok(vec![model.sample(rng)?]), model => Ok(vec![model.sample(rng)?]), model => model.sample(rng), _model => {
+            not_of_groups("draws of the weights of a model of groups")
+        })
     }
 
     /// Joint draws of the linear predictors of many rows, `draws × candidates`: see
@@ -394,9 +406,10 @@ impl Model {
         draws: usize,
         rng: &mut R,
     ) -> Result<Vec<f64>, ModelError> {
-        each!(self, model => model.score_samples(candidates, draws, rng), _model => {
-            Err(ModelError::Unsupported { what: "one score of a row whose label is one of several classes" })
-        })
+        let what = "one score of a row whose label is one of several classes";
+        each!(self, model => model.score_samples(candidates, draws, rng), model => model.score_samples(candidates, draws, rng), _model => {
+            Err(ModelError::Unsupported { what })
+        }, _model => not_of_groups("draws of the predictors of a model of groups"))
     }
 
     /// The posterior of each weight of each linear predictor, the intercept first.
@@ -414,9 +427,10 @@ impl Model {
     /// # Errors
     /// Those of the model; [`ModelError::Unsupported`] for several classes.
     pub fn covariance(&self, j: usize, k: usize) -> Result<f64, ModelError> {
-        each!(self, model => model.covariance(j, k), _model => {
-            Err(ModelError::Unsupported { what: "one covariance of the weights of several classes" })
-        })
+        let what = "one covariance of the weights of several classes";
+        each!(self, model => model.covariance(j, k), model => model.covariance(j, k), _model => {
+            Err(ModelError::Unsupported { what })
+        }, _model => not_of_groups("covariance of the weights of a model of groups"))
     }
 
     /// Fits the first rows together, while they are still being gathered ([`OnlineInfo::warming_up`]): those since the last fit were
@@ -426,7 +440,10 @@ impl Model {
     /// # Errors
     /// [`ModelError::Unsupported`] for a model that answers from a mixture; those of a fit, which leave the model unchanged.
     pub fn catch_up(&mut self) -> Result<(), ModelError> {
-        each!(self, model => model.catch_up())
+        each!(self, model => model.catch_up(), model => model.catch_up(), model => model.catch_up(), model => {
+            model.catch_up();
+            Ok(())
+        })
     }
 
     /// The posterior of `Σ c_j·w_j`, a combination of the weights in the units of the inputs.
@@ -462,7 +479,7 @@ impl Model {
     /// # Errors
     /// Those of the model.
     pub fn diagnose<R: Rng + ?Sized>(&mut self, draws: usize, rng: &mut R) -> Result<OnlineInfo, ModelError> {
-        each!(self, model => Ok(model.info()), model => model.diagnose(draws, rng), model => model.diagnose(draws, rng))
+        each!(self, model => Ok(model.info()), model => model.diagnose(draws, rng), model => model.diagnose(draws, rng), model => Ok(model.info()))
     }
 
     /// Sweeps over the kept rows; `None` for numbers, of which one pass is exact.
@@ -473,7 +490,7 @@ impl Model {
         let RefineSettings { tolerance, max_sweeps, .. } = *settings;
         each!(self, _model => Ok(None), model => model.refine(settings).map(Some), model => {
             model.refine(&SoftmaxRefineSettings { tolerance, max_sweeps }).map(Some)
-        })
+        }, _model => not_of_groups("refinement of a model of groups by its rows; `GroupedGlm` has its own"))
     }
 
     /// Passes over all rows that the model has learned, wherever they are kept, until the posterior is the best Gaussian; `None` for
@@ -488,7 +505,7 @@ impl Model {
     ) -> Result<Option<BatchInfo>, E> {
         each!(self, _model => Ok(None), model => model.refine_over(settings, pass).map(Some), model => {
             model.refine_over(settings, pass).map(Some)
-        })
+        }, _model => Ok(not_of_groups("passes over the rows of a model of groups")?))
     }
 
     /// Adds what other models of the same kind learned from other rows.
@@ -506,23 +523,11 @@ impl Model {
                         });
                         own.merge(&others.collect::<Result<Vec<_>, _>>()?)
                     })*
+                    Self::Grouped(_) => not_of_groups("merging of models of groups"),
                 }
             };
         }
-        merged!(
-            Number,
-            Count,
-            Two,
-            Classes,
-            Probit,
-            Trials,
-            Spread,
-            LearnedSpread,
-            ZeroInflated,
-            Robust,
-            Varying,
-            Grouped
-        )
+        merged!(Number, Count, Two, Classes, Probit, Trials, Spread, LearnedSpread, ZeroInflated, Robust, Varying)
     }
 
     /// What the model has learned, as one Gaussian.

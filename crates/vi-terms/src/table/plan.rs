@@ -179,7 +179,7 @@ impl Plan {
                 if !self.blocks.is_empty() {
                     settings.prior_scale = PriorScale::Given(OF_CURVES);
                 }
-                Model::grouped(kind, inputs, effects.clone(), settings)
+                Model::grouped(kind, inputs, effects.clone(), &settings)
             }
             None => Model::new(kind, inputs, settings),
         }

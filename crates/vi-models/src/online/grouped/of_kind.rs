@@ -1,8 +1,6 @@
 //! A grouped model whose kind of labels is a value.
 
-use rand::Rng;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use vi_core::batch::{BatchInfo, BatchSettings};
 use vi_core::{Error, Row, Rows};
 use vi_linalg::faer::Par;
 
@@ -14,7 +12,7 @@ use crate::online::observation::Size;
 use crate::online::predicted::ProbabilityPredicted;
 use crate::online::{
     Advice, BeliefKind, Coefficient, Draw, Kind, Memory, Observation, OnlineInfo, OnlineLinear, OnlineSettings,
-    Prediction, PriorScale, RefineInfo, RefineSettings,
+    Prediction, PriorScale,
 };
 use crate::{Interval, Marginal, ModelError};
 
@@ -27,7 +25,7 @@ const OF_LOGIT: f64 = std::f64::consts::PI * std::f64::consts::PI / 3.0;
 /// ```
 /// use vi_models::online::{Effects, Kind, Model, Observation, Row};
 /// let kind = Kind::Count;
-/// let mut model = Model::grouped(kind, 0, Effects::default(), kind.default_settings())?;
+/// let mut model = Model::grouped(kind, 0, Effects::default(), &kind.default_settings())?;
 /// for t in 0..60 {
 ///     model.update(Row::Dense(&[]), Observation::new(f64::from(t % 3) + f64::from(t % 2)).group(t as u64 % 3))?;
 /// }
@@ -309,48 +307,8 @@ impl OnlineGrouped {
         }
     }
 
-    /// # Errors
-    /// Those of the model, which keeps no rows unless asked to.
-    pub(in crate::online) fn refine(&mut self, _: &RefineSettings) -> Result<RefineInfo, ModelError> {
-        refused("refinement of a model of groups by its rows; `GroupedGlm` has its own")
-    }
-
-    pub(in crate::online) fn refine_over<E: From<ModelError>>(
-        &mut self,
-        _: &BatchSettings,
-        _: impl FnMut(&mut (dyn FnMut(Row<'_>, Observation) -> Result<(), ModelError> + '_)) -> Result<(), E>,
-    ) -> Result<BatchInfo, E> {
-        Ok(refused("passes over the rows of a model of groups")?)
-    }
-
-    pub(in crate::online) fn merge(&mut self, _: &[&Self]) -> Result<(), ModelError> {
-        refused("merging of models of groups")
-    }
-
-    pub(in crate::online) fn sample<R: Rng + ?Sized>(&self, _: &mut R) -> Result<Draw, ModelError> {
-        refused("draws of the weights of a model of groups")
-    }
-
-    pub(in crate::online) fn score_samples<R: Rng + ?Sized>(
-        &self,
-        _: Rows<'_>,
-        _: usize,
-        _: &mut R,
-    ) -> Result<Vec<f64>, ModelError> {
-        refused("draws of the predictors of a model of groups")
-    }
-
-    pub(in crate::online) fn covariance(&self, _: usize, _: usize) -> Result<f64, ModelError> {
-        refused("covariance of the weights of a model of groups")
-    }
-
-    pub(in crate::online) fn diagnose<R: Rng + ?Sized>(&self, _: usize, _: &mut R) -> Result<OnlineInfo, ModelError> {
-        Ok(self.info())
-    }
-
-    pub(in crate::online) fn catch_up(&mut self) -> Result<(), ModelError> {
+    pub(in crate::online) fn catch_up(&mut self) {
         each!(&mut self.labels, own => own.catch_up());
-        Ok(())
     }
 }
 

@@ -228,7 +228,7 @@ fn a_bad_row_among_many_leaves_the_model_as_it_was() {
 fn a_grouped_model_of_a_kind_is_that_of_its_labels() {
     let kind = Kind::Two;
     let settings = OnlineSettings { names: vec!["x".into()], ..kind.default_settings() };
-    let mut model = Model::grouped(kind, 1, Effects::default(), settings.clone()).unwrap();
+    let mut model = Model::grouped(kind, 1, Effects::default(), &settings).unwrap();
     let own = GroupedSettings { names: vec!["x".into()], ..GroupedSettings::default() };
     let mut direct = GroupedGlm::with_settings(1, Logit, own).unwrap();
     let row = |t: u64| [(t % 7) as f64];
@@ -257,7 +257,7 @@ fn a_grouped_model_of_a_kind_is_that_of_its_labels() {
     let again: Model = serde_json::from_str(&text).unwrap();
     assert_eq!((serde_json::to_string(&again).unwrap(), again.settings()), (text, model.settings()));
     assert_eq!((model.name(), model.kind(), model.observations()), ("Grouped", kind, 200));
-    let fresh = Model::grouped(kind, 1, Effects::default(), settings.clone()).unwrap();
+    let fresh = Model::grouped(kind, 1, Effects::default(), &settings).unwrap();
     assert_eq!(serde_json::to_string(&model.emptied().unwrap()).unwrap(), serde_json::to_string(&fresh).unwrap());
     // What it cannot do is refused by name, and changes nothing.
     let refused = model.update(Row::Dense(&[1.0]), Observation::new(1.0)).unwrap_err();
@@ -265,7 +265,7 @@ fn a_grouped_model_of_a_kind_is_that_of_its_labels() {
     assert!(matches!(model.merge(&[&again]), Err(ModelError::Unsupported { .. })));
     assert_eq!(serde_json::to_string(&model).unwrap(), serde_json::to_string(&again).unwrap());
     for kind in [Kind::Robust { unit: (0.0, 1.0) }, Kind::Classes { classes: 3, joint: None }] {
-        let made = Model::grouped(kind, 1, Effects::default(), kind.default_settings());
+        let made = Model::grouped(kind, 1, Effects::default(), &kind.default_settings());
         assert!(matches!(made, Err(ModelError::Unsupported { .. })), "{kind:?}");
     }
     let mut plain = Model::new(Kind::Count, 1, Kind::Count.default_settings()).unwrap();
