@@ -11,6 +11,7 @@ use vi_linalg::faer::MatRef;
 
 use super::Member;
 use super::order::RunLabel;
+use super::start::FEWEST;
 use crate::ModelError;
 use crate::online::apart::Apart;
 use crate::online::belief::{AnyBelief, AnyStep, BeliefKind};
@@ -133,6 +134,11 @@ pub(crate) trait Family: Stateful + Clone + Debug + PartialEq + Serialize + Dese
     /// How many kinds of labels are sampled by themselves; of numbers 0 and others.
     fn run_strata(&self) -> usize {
         2
+    }
+
+    /// The least number of rows that are fitted together.
+    fn fewest_rows(&self) -> usize {
+        FEWEST
     }
 
     /// Whether there is one belief over all weights.

@@ -21,6 +21,7 @@ use super::learn::prior_variances;
 use super::narrow::Around;
 use super::one_pass::OnePass;
 use super::order::RunLabel;
+use super::start::FEWEST;
 use super::sweeps::propagated;
 use crate::ModelError;
 use crate::likelihood::Offset;
@@ -87,6 +88,9 @@ pub trait ScalarFamily: Stateful + Clone + Debug + PartialEq + Serialize + Deser
 
     /// What an observation has besides label, offset and weight.
     const SIZE: Size = Size::None;
+
+    /// The least number of rows that are fitted together.
+    const FEWEST_ROWS: usize = FEWEST;
 
     /// How one pass takes a row.
     const PASS: Pass = Pass::Moments;
@@ -259,6 +263,10 @@ impl<F: ScalarFamily> Family for F {
 
     fn scaled_weights(&self, columns: usize, scaled: usize) -> ScaledWeights {
         ScaledWeights { predictors: 1, columns, scaled, coupling: 0.0 }
+    }
+
+    fn fewest_rows(&self) -> usize {
+        F::FEWEST_ROWS
     }
 
     fn has_one_predictor(&self) -> bool {

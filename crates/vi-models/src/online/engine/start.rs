@@ -31,7 +31,7 @@ const WORK: usize = 4_000_000;
 /// The same, of the squared number of columns times the classes, for classes that have a belief each.
 const WORK_APART: usize = 12_000_000;
 
-/// The least number of rows that are fitted together.
+/// The least number of rows that are fitted together in most families.
 pub(super) const FEWEST: usize = 50;
 
 /// The most rows for each weight, and the most products of rows and weights, that are kept where the prior scale matters.
@@ -95,7 +95,7 @@ pub(super) fn start_rows<F: Family>(settings: &OnlineSettings, family: &F, colum
     // All memories share one prior scale, which the first rows choose.
     let chosen = settings.memory == Memory::Learned && !matches!(settings.prior_scale, PriorScale::Given(_));
     let scales = scale_rows(settings).max(if chosen { FEWEST } else { 0 });
-    fitted_rows(settings, family, columns).map_or(scales, |rows| scales.max(FEWEST).max(rows))
+    fitted_rows(settings, family, columns).map_or(scales, |rows| scales.max(family.fewest_rows()).max(rows))
 }
 
 /// The most rows that are kept at the start: their number doubles as long as the sites depend on the prior scale, which a move of the scale
