@@ -249,9 +249,9 @@ fn rows_that_are_sorted_by_their_target_are_learned_in_a_random_order() {
 fn a_stopped_random_order_is_resumed_to_the_same_bits() {
     let folder = folder("stopped-order");
     let label = |u: f64, t: f64| u8::from(u < 1.0 / (1.0 + (-t).exp())).to_string();
-    fs::write(folder.join("data.csv"), labelled(6000, true, &label)).unwrap();
-    told(&folder, "fit data.csv -t y -o straight.rvi");
-    let child = begun(&folder, "fit data.csv -t y -o m.rvi", "m.rvi");
+    fs::write(folder.join("data.csv"), labelled(20_000, true, &label)).unwrap();
+    told(&folder, "fit data.csv -t y --shape line -o straight.rvi");
+    let child = begun(&folder, "fit data.csv -t y --shape line -o m.rvi", "m.rvi");
     assert!(std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
@@ -269,7 +269,7 @@ fn a_stopped_random_order_is_resumed_to_the_same_bits() {
 
     told(&folder, "resume m.rvi");
     assert!(fs::read(folder.join("m.rvi")).unwrap() == fs::read(folder.join("straight.rvi")).unwrap());
-    told(&folder, "fit data.csv -t y -o kept.rvi --keep-order");
+    told(&folder, "fit data.csv -t y --shape line -o kept.rvi --keep-order");
     let kept = fs::read(folder.join("kept.rvi")).unwrap();
     told(&folder, "resume kept.rvi");
     assert!(fs::read(folder.join("kept.rvi")).unwrap() == kept);
@@ -301,6 +301,26 @@ fn classes_that_come_late_are_read_from_the_whole_file() {
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(output.status.code() == Some(1) && said.lines().last().unwrap().contains(what), "{said}");
     }
+}
+
+/// An update of few rows does not pay for the fit of first rows, which whoever asks the model does.
+#[test]
+fn an_update_leaves_the_fit_of_first_rows_to_who_asks() {
+    let folder = folder("cheap-update");
+    let label = |u: f64, t: f64| ["no", "yes"][usize::from(u < 1.0 / (1.0 + (-t).exp()))].to_owned();
+    let (head, more) = (labelled(150, false, &label), labelled(160, false, &label));
+    let more = format!("x,z,y\n{}", more.lines().skip(151).map(|line| format!("{line}\n")).collect::<String>());
+    fs::write(folder.join("rows.csv"), head).unwrap();
+    fs::write(folder.join("more.csv"), more).unwrap();
+    told(&folder, "fit rows.csv -t y -o before.rvi");
+    let evidence = |line: &str| {
+        let text = told(&folder, line);
+        assert!(text.contains("still gathering the first rows"), "{text}");
+        text.lines().find(|line| line.starts_with("evidence")).unwrap().to_owned()
+    };
+    assert_ne!(evidence("update before.rvi more.csv -o m.rvi"), evidence("inspect m.rvi"));
+    let card = |line: &str| json(&told(&folder, line))["coefficients"].clone();
+    assert_eq!(card("update before.rvi more.csv -o m.rvi --json"), card("inspect m.rvi --json"));
 }
 
 /// Passes over a file take several classes too.
