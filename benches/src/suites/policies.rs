@@ -157,7 +157,7 @@ impl Choice {
                     Arms::Apart { models, context } => {
                         let mut both = (Vec::new(), Vec::new());
                         for model in models {
-                            let own = &model.predictors(context, 0.0)?[0];
+                            let own = &model.predictors(context, Observation::new(0.0))?[0];
                             both.0.push(own.draw(rng)?);
                             both.1.push(own.mean());
                         }
@@ -167,8 +167,10 @@ impl Choice {
                         let mut memory = Vec::new();
                         let each =
                             rows.split(world.arms, model.inputs(), &mut memory).map_err(vi_models::ModelError::from)?;
-                        let means: Result<Vec<f64>, vi_models::ModelError> =
-                            each.into_iter().map(|row| Ok(model.predictors(row, 0.0)?[0].mean())).collect();
+                        let means: Result<Vec<f64>, vi_models::ModelError> = each
+                            .into_iter()
+                            .map(|row| Ok(model.predictors(row, Observation::new(0.0))?[0].mean()))
+                            .collect();
                         (model.score_samples(rows, 1, rng)?, means?)
                     }
                 };

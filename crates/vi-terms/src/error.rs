@@ -168,7 +168,7 @@ pub enum TermsError {
         /// The name of the first.
         first: String,
         /// Why they cannot be merged.
-        source: ModelError,
+        source: Box<ModelError>,
     },
     /// Not a stored model, or a damaged one.
     #[error("{what}")]

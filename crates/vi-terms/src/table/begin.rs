@@ -18,7 +18,7 @@ use crate::table::means::Means;
 use crate::table::options::{NOTHING, Options};
 use crate::table::plan::{Plan, Scales, is_sparse};
 use crate::table::relevance;
-use crate::table::schema::{Beside, Encoded, Features, InferSettings, Map, Schema, infer};
+use crate::table::schema::{Asked, Beside, Encoded, Features, InferSettings, Map, Schema, infer};
 use crate::table::source::{Columns, LABEL, NOWHERE, Record, Source};
 use crate::table::target::{Target, TargetKind};
 use crate::{Budget, Shape, Terms};
@@ -82,7 +82,7 @@ pub fn begin<S: Source>(options: &Options, known: &Known, source: &mut S) -> Res
 
 fn document_of(
     options: &Options,
-    Known { belief: kind, values, unlogged }: &Known,
+    known: &Known,
     named: &Named,
     columns: &Columns,
     records: &[Record],
@@ -90,18 +90,6 @@ fn document_of(
     if records.is_empty() {
         return Err(TermsError::Empty);
     }
-    let (name, place) = (&named.target.0, named.target.1);
-    let settings = |target: &Target| InferSettings {
-        target: place,
-        ignore: &named.ignore,
-        text: &named.text,
-        number: &named.number,
-        entries: columns.entries(),
-        inputs: options.inputs.map(|inputs| inputs as usize),
-        levels: usize::from(options.levels),
-        formula: named.formula.as_ref(),
-        apart: kind.is_none() && options.takes_groups(&target.kind),
-    };
     let all = records;
     let every = records.len().div_ceil(options.sniff as usize);
     let spaced: Vec<Record>;
@@ -111,10 +99,7 @@ fn document_of(
     } else {
         records
     };
-    let shown: Vec<&str> =
-        records.iter().map(|record| record.field(place)).chain(values.iter().map(String::as_str)).collect();
-    let target = Target::infer(name, &shown, options.family, &options.classes)?;
-    let (mut schema, asked) = infer(columns.names(), all, &settings(&target))?;
+    let (target, mut schema, asked) = inferred(options, known, named, columns, (all, records))?;
     if let (Some(shape), true) = (options.shape, !asked.is_empty() || columns.entries().is_some()) {
         let what = if asked.is_empty() { "not available for a sparse file" } else { "the formula names its own terms" };
         return Err(wrong("shape", &format!("{shape:?}").to_lowercase(), what));
@@ -145,7 +130,7 @@ fn document_of(
     let mut plan = Plan {
         groups,
         memory: memory(&options.forget)?,
-        belief: (*kind).or(options.belief),
+        belief: known.belief.or(options.belief),
         grouped: !asked.groups.is_empty(),
         correlated: asked.groups.iter().any(|group| group.correlated),
         rare,
@@ -155,7 +140,7 @@ fn document_of(
         scales: None,
         unscaled: options.unscaled,
         family: options.family,
-        unlogged: *unlogged,
+        unlogged: known.unlogged,
         keep_sample: !options.no_sample,
         blocks: schema.shape.as_ref().map_or_else(Vec::new, Terms::block_sizes),
         as_they_are: schema.shape.as_ref().map_or(0, |terms| terms.width() - terms.inputs().len()),
@@ -196,6 +181,35 @@ fn document_of(
     (document.relevance, document.chosen, document.means) = (relevance, chosen, means);
     document.groups = plan.groups.map(|(groups, _)| groups);
     Ok(document)
+}
+
+/// What the records say of the target and of the columns: all of them of their levels, the others of all else.
+///
+/// # Errors
+/// Options or columns of which no model can be made.
+fn inferred(
+    options: &Options,
+    known: &Known,
+    named: &Named,
+    columns: &Columns,
+    (all, records): (&[Record], &[Record]),
+) -> Result<(Target, Schema, Asked), TermsError> {
+    let (name, place) = (&named.target.0, named.target.1);
+    let shown = records.iter().map(|record| record.field(place)).chain(known.values.iter().map(String::as_str));
+    let target = Target::infer(name, &shown.collect::<Vec<&str>>(), options.family, &options.classes)?;
+    let settings = InferSettings {
+        target: place,
+        ignore: &named.ignore,
+        text: &named.text,
+        number: &named.number,
+        entries: columns.entries(),
+        inputs: options.inputs.map(|inputs| inputs as usize),
+        levels: usize::from(options.levels),
+        formula: named.formula.as_ref(),
+        apart: known.belief.is_none() && options.takes_groups(&target.kind),
+    };
+    let (schema, asked) = infer(columns.names(), all, &settings)?;
+    Ok((target, schema, asked))
 }
 
 /// Inputs of columns that have many levels or name groups, and means in place of more levels, with the records that have these.

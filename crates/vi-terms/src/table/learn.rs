@@ -43,7 +43,7 @@ impl<'a> Reader<'a> {
     pub(crate) fn of(schema: &'a Schema, document: &Document, columns: &Columns) -> Result<Self, TermsError> {
         let of_means = document.means.places(columns)?;
         let reader = Self::new(schema, &document.model, &document.means.beside(columns))?;
-        Ok(Self { of_means, ..reader }.grouped(document.groups.as_ref(), columns)?)
+        Self { of_means, ..reader }.grouped(document.groups.as_ref(), columns)
     }
 
     /// The reader with the place of the column that names `groups`.

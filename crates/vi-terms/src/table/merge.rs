@@ -35,6 +35,6 @@ pub fn merge((first, mut merged): (String, Document), others: &[(String, Documen
         merged.add_counts(other);
     }
     let models: Vec<_> = others.iter().map(|(_, other)| &other.model).collect();
-    merged.model.merge(&models).map_err(|source| TermsError::Merge { first, source })?;
+    merged.model.merge(&models).map_err(|source| TermsError::Merge { first, source: Box::new(source) })?;
     Ok(merged)
 }
