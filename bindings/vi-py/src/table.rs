@@ -1,5 +1,6 @@
 //! Models of tables with named columns: those of the command `rvi`.
 
+use std::cell::OnceCell;
 use std::sync::Mutex;
 
 use numpy::PyArrayDyn;
@@ -33,21 +34,27 @@ pub(crate) struct Table {
 struct State {
     /// As it is stored: its first rows perhaps still being gathered.
     document: Document,
-    /// The same with these fitted together, which answers.
-    answering: Option<Document>,
+    /// The same with these fitted together, which answers, from the first question on.
+    answering: OnceCell<Document>,
 }
 
 impl State {
-    fn new(document: Document) -> Result<Self, Fault> {
-        let mut answering = document.model.info().warming_up.then(|| document.clone());
-        if let Some(own) = &mut answering {
-            own.model.catch_up()?;
-        }
-        Ok(Self { document, answering })
+    fn new(document: Document) -> Self {
+        Self { document, answering: OnceCell::new() }
     }
 
-    fn answering(&self) -> &Document {
-        self.answering.as_ref().unwrap_or(&self.document)
+    /// # Errors
+    /// A fit of the first rows that fails.
+    fn answering(&self) -> Result<&Document, Fault> {
+        if let Some(answering) = self.answering.get() {
+            return Ok(answering);
+        }
+        if !self.document.model.info().warming_up {
+            return Ok(&self.document);
+        }
+        let mut own = self.document.clone();
+        own.model.catch_up()?;
+        Ok(self.answering.get_or_init(|| own))
     }
 }
 
@@ -134,14 +141,14 @@ impl Table {
             }
             Ok(document)
         })?;
-        Self::of(py, document)
+        Ok(Self::of(document))
     }
 
     /// Reads the bytes of a file of the command.
     #[staticmethod]
     fn of_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
         let document = freely(py, || Ok(Document::of_bytes(bytes)?))?;
-        Self::of(py, document)
+        Ok(Self::of(document))
     }
 
     /// The text of the file.
@@ -158,7 +165,7 @@ impl Table {
             let mut next = state.document.clone();
             let mut rows = batches.open(skip_bad)?;
             table::update(&mut next, &mut rows, &Input::in_memory(NAME, skip_bad))?;
-            *state = State::new(next)?;
+            *state = State::new(next);
             Ok(rows.skipped)
         })
     }
@@ -172,7 +179,7 @@ impl Table {
             let others = others.iter().enumerate().map(named).collect::<Result<Vec<_>, Fault>>()?;
             let mut state = locked(&self.state)?;
             let merged = table::merge(("model".to_owned(), state.document.clone()), &others)?;
-            *state = State::new(merged)?;
+            *state = State::new(merged);
             Ok(())
         })
     }
@@ -188,7 +195,7 @@ impl Table {
         let intervals = if certified { Intervals::Certified } else { Intervals::Own };
         let batches = Batches::of(table)?;
         let (names, columns, new) =
-            self.look(py, |state| predicted(state.answering(), &mut batches.open(false)?, (level, intervals)))?;
+            self.look(py, |state| predicted(state.answering()?, &mut batches.open(false)?, (level, intervals)))?;
         let found = PyDict::new(py);
         for (name, column) in names.into_iter().zip(columns) {
             match column {
@@ -208,7 +215,7 @@ impl Table {
         let (names, base, parts, predictors) = self.look(py, |state| {
             let mut rows = batches.open(false)?;
             let columns: Columns = rows.columns().clone();
-            let (mut explainer, mut record) = (state.answering().explainer(&columns)?, Record::default());
+            let (mut explainer, mut record) = (state.answering()?.explainer(&columns)?, Record::default());
             let names = explainer.names().to_vec();
             let (mut parts, mut predictors) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
             let mut base = None;
@@ -252,7 +259,7 @@ impl Table {
     ) -> PyResult<(Bound<'py, PyArrayDyn<f64>>, u64)> {
         let batches = Batches::of(table)?;
         let (found, n, new) =
-            self.look(py, |state| distribution(state.answering(), &batches, (what, &numbers, seed)))?;
+            self.look(py, |state| distribution(state.answering()?, &batches, (what, &numbers, seed)))?;
         let wide = [n, found.len().checked_div(n).unwrap_or(numbers.len())];
         let shape = if ["quantiles", "draws"].contains(&what) { &wide[..] } else { &wide[..1] };
         Ok((array(py, found, shape)?, new))
@@ -262,7 +269,7 @@ impl Table {
     fn evaluate(&self, py: Python<'_>, table: &Bound<'_, PyAny>) -> PyResult<String> {
         let batches = Batches::of(table)?;
         self.look(py, |state| {
-            let (scores, _) = state.answering().evaluate(&mut batches.open(false)?)?;
+            let (scores, _) = state.answering()?.evaluate(&mut batches.open(false)?)?;
             Ok(serde_json::to_string(&scores.summary())?)
         })
     }
@@ -270,19 +277,19 @@ impl Table {
     /// The summary of `rvi inspect`, with this many coefficients.
     fn summary(&self, py: Python<'_>, top: usize) -> PyResult<String> {
         self.look(py, |state| {
-            let document = state.answering();
+            let document = state.answering()?;
             Ok(head(document) + &progressive(document, "") + &body(document, top)?)
         })
     }
 
     /// The card of `rvi inspect --json`.
     fn card(&self, py: Python<'_>) -> PyResult<String> {
-        self.look(py, |state| Ok(card(state.answering())?.to_string()))
+        self.look(py, |state| Ok(card(state.answering()?)?.to_string()))
     }
 
     /// The curves of the inputs, as JSON.
     fn effects(&self, py: Python<'_>) -> PyResult<String> {
-        self.look(py, |state| Ok(serde_json::to_string(&curves(state.answering())?)?))
+        self.look(py, |state| Ok(serde_json::to_string(&curves(state.answering()?)?)?))
     }
 
     /// The name of the target, and its classes if it has any.
@@ -309,9 +316,8 @@ impl Table {
 }
 
 impl Table {
-    fn of(py: Python<'_>, document: Document) -> PyResult<Self> {
-        let state = freely(py, || State::new(document))?;
-        Ok(Self { state: Mutex::new(state) })
+    fn of(document: Document) -> Self {
+        Self { state: Mutex::new(State::new(document)) }
     }
 
     fn look<T: Send>(&self, py: Python<'_>, look: impl FnOnce(&State) -> Result<T, Fault> + Send) -> PyResult<T> {
