@@ -49,7 +49,7 @@ impl State {
         if let Some(answering) = self.answering.get() {
             return Ok(answering);
         }
-        if !self.document.model.info().warming_up {
+        if !self.document.model.is_behind() {
             return Ok(&self.document);
         }
         let mut own = self.document.clone();

@@ -303,6 +303,9 @@ pub(crate) struct Export {
     /// File for the record.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
+    /// Print JSON instead of text.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Group)]

@@ -75,7 +75,8 @@ fn apart(command: &Command) -> Result<(), CliError> {
         Command::Import(args) => (Some(&args.output), args.show.html.as_ref(), one("record", &args.record)),
         Command::Evaluate(_) | Command::Compare(_) | Command::Completions(_) | Command::Man(_) => return Ok(()),
     };
-    let written = [("output", output), ("html", html)].into_iter().filter_map(|(option, path)| Some((option, path?)));
+    let name = if matches!(command, Command::Inspect(_)) { "groups" } else { "output" };
+    let written = [(name, output), ("html", html)].into_iter().filter_map(|(option, path)| Some((option, path?)));
     for (option, output) in written {
         if let Some((what, path)) = read.iter().find(|(_, path)| are_one(output, path)) {
             return Err(CliError::Same { option, output: output.clone(), what, path: path.to_path_buf() });

@@ -28,7 +28,7 @@ pub(crate) enum CliError {
     #[error("stopped after row {row}; `rvi resume {}` continues from there", path.display())]
     Resumable { path: PathBuf, row: u64 },
     /// A command was stopped while it read rows again; the model of the one pass is stored.
-    #[error("stopped during a further pass; {0} holds the model of the first pass: `rvi resume {0}` goes on, with `--refine` as before", path.display())]
+    #[error("stopped during a further pass; {0} holds the model of the first pass: `rvi resume {0}` goes on, with `--refine` if that was asked for", path.display())]
     Unrefined { path: PathBuf },
     /// A pass was stopped, and nothing is stored.
     #[error("stopped after row {row}; nothing is stored without `--output`")]

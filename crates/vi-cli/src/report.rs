@@ -10,7 +10,7 @@ use vi_terms::table::text::{add, grouped, many, rounded, wrapped};
 use vi_terms::table::{Document, Scores};
 
 pub(crate) use self::compare::compared;
-use crate::args::Show;
+use crate::args::{Export, Show};
 use crate::error::CliError;
 use crate::page;
 use crate::tell::{print, print_json};
@@ -119,8 +119,12 @@ pub(crate) fn imported(document: &Document, output: &Path, show: &Show) -> Resul
     print(&text)
 }
 
-pub(crate) fn exported(rows: u64, inputs: &[String], output: &Path) -> Result<(), CliError> {
-    let mut text = format!("{}: the posterior of {}\n", output.display(), many(rows, "row"));
+pub(crate) fn exported(rows: u64, inputs: &[String], args: &Export) -> Result<(), CliError> {
+    let output = args.output.display().to_string();
+    if args.json {
+        return print_json(&json!({ "record": output, "rows": rows, "inputs": inputs }));
+    }
+    let mut text = format!("{output}: the posterior of {}\n", many(rows, "row"));
     text += &wrapped("inputs        ", inputs);
     print(&text)
 }

@@ -33,5 +33,5 @@ pub(super) fn export(args: &Export) -> Result<(), CliError> {
     let posterior = Posterior::of_model(&document.model).map_err(told)?;
     let record = posterior.encode().map_err(told)?;
     whole_file(&args.output, |out| out.write_all(&record).map_err(|error| CliError::file(&args.output, error)))?;
-    report::exported(posterior.rows(), &inputs, &args.output)
+    report::exported(posterior.rows(), &inputs, args)
 }

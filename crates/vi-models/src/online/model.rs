@@ -434,16 +434,19 @@ impl Model {
     }
 
     /// Fits the first rows together, while they are still being gathered ([`OnlineInfo::warming_up`]): those since the last fit were
-    /// learned one by one, so that answers depend on their order. For the end of a file, of a copy that answers: rows that come after it
+    /// learned one by one, so that answers depend on their order. Numbers with groups find the components of variance for all rows. For the end of a file, of a copy that answers: rows that come after it
     /// find another start than without it. Cost: that of one fit; afterwards nothing.
     ///
     /// # Errors
     /// [`ModelError::Unsupported`] for a model that answers from a mixture; those of a fit, which leave the model unchanged.
     pub fn catch_up(&mut self) -> Result<(), ModelError> {
-        each!(self, model => model.catch_up(), model => model.catch_up(), model => model.catch_up(), model => {
-            model.catch_up();
-            Ok(())
-        })
+        each!(self, model => model.catch_up())
+    }
+
+    /// Whether [`catch_up`](Self::catch_up) could change an answer.
+    #[must_use]
+    pub fn is_behind(&self) -> bool {
+        if let Self::Grouped(model) = self { model.is_behind() } else { self.info().warming_up }
     }
 
     /// The posterior of `Σ c_j·w_j`, a combination of the weights in the units of the inputs.

@@ -6,13 +6,14 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
-use vi_models::online::Order;
+use vi_models::online::{Model, Order};
 
 use crate::TermsError;
 use crate::table::document::Document;
 use crate::table::grouped::Groups;
 use crate::table::learn::{again, classes, reading};
 use crate::table::plan::is_sparse;
+use crate::table::refine::Refined;
 use crate::table::scores::Scores;
 use crate::table::source::{Record, Source};
 use crate::table::target::TargetKind;
@@ -22,6 +23,8 @@ const BYTES: f64 = 512e6;
 /// Bytes that a row takes beside its text, and each of its fields.
 const OF_ROW: f64 = 150.0;
 const OF_FIELD: f64 = 8.0;
+/// Bytes that a kept row of a model of groups takes beside its inputs.
+const OF_KEPT: f64 = 250.0;
 /// Bytes in memory for one in a file of entries, which may be compressed.
 const UNPACKED: f64 = 8.0;
 /// Where the random order comes from.
@@ -48,7 +51,8 @@ struct Waiting {
     label: f64,
 }
 
-/// Learns the rows of the last table, the only one that the model has learned, again and in a random order, if its labels, or those of a level of many, come in runs. `bytes` is the size of
+/// Learns the rows of the last table, the only one that the model has learned, again and in a random order, if its labels, or those of a level of many, come in runs; or if it has groups and is
+/// not exact: it then keeps the rows until it is refined by them, if these are not too many. `bytes` is the size of
 /// its file, `open` reads it from its start, and `each` is called after every row with the share of the rows that has been learned.
 ///
 /// # Errors
@@ -59,10 +63,11 @@ pub fn reorder<S: Source>(
     mut open: impl FnMut() -> Result<S, S::Error>,
     mut each: impl FnMut(f64) -> Result<(), S::Error>,
 ) -> Result<(), S::Error> {
-    let Some(runs) = document.runs() else {
+    let (runs, settles) = (document.runs(), document.settles());
+    if runs.is_none() && !settles {
         document.to_reorder = false;
         return Ok(());
-    };
+    }
     let skip_bad = document.passes.last().is_some_and(|pass| pass.input.skip_bad);
     let bytes = if is_sparse(&document.model) {
         UNPACKED * bytes
@@ -70,7 +75,11 @@ pub fn reorder<S: Source>(
         bytes + (OF_ROW + OF_FIELD * document.schema.columns.len() as f64) * document.scores.rows as f64
     };
     let parts = (bytes / BYTES).ceil().max(1.0);
-    let (mut model, mut means) = (document.model.emptied()?, document.means.emptied());
+    let mut model = match &document.model {
+        Model::Grouped(model) if settles => Model::Grouped(Box::new(model.keeping_rows()?)),
+        model => model.emptied()?,
+    };
+    let mut means = document.means.emptied();
     let mut groups = document.groups.clone();
     let (mut scores, kinds) = (Scores::default(), classes(&document.target));
     let mut part = 0.0;
@@ -100,9 +109,14 @@ pub fn reorder<S: Source>(
         }
         part += 1.0;
     }
+    if let Model::Grouped(model) = &mut model {
+        let rows = document.scores.rows;
+        let settled = |(passes, gained, converged)| Refined { rows, passes, gained, converged };
+        document.refined = model.settle().map(settled);
+    }
     document.means = means;
     document.model = model;
-    document.reordered = Some(Reordered { runs, scores });
+    document.reordered = runs.map(|runs| Reordered { runs, scores });
     document.to_reorder = false;
     Ok(())
 }
@@ -115,6 +129,12 @@ impl Document {
         let exact = self.target.kind == TargetKind::Number;
         let of_groups = || self.groups.as_ref().filter(|_| !exact).and_then(Groups::in_order);
         runs.or_else(of_groups).or_else(|| self.means.in_order())
+    }
+
+    /// Whether the rows are few enough to be kept until a model of groups that is not exact is refined by them.
+    fn settles(&self) -> bool {
+        let row = (OF_KEPT + OF_FIELD * self.schema.width() as f64) * self.scores.rows as f64;
+        self.groups.is_some() && self.target.kind != TargetKind::Number && row < BYTES
     }
 
     /// Whether labels come in runs and the rows should have been learned again in a random order, but were not.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 use vi_core::Row;
-use vi_models::online::{BeliefKind, Coefficient, Model, OnlineGrouped, Order, Standardise, Towards};
+use vi_models::online::{BeliefKind, Coefficient, Kind as Family, Model, OnlineGrouped, Order, Standardise, Towards};
 use vi_models::{Interval, Marginal, ModelError};
 
 use crate::TermsError;
@@ -194,8 +194,11 @@ fn excess(model: &Model) -> Result<Option<(f64, Interval)>, TermsError> {
 /// The groups with their components of variance; of a model that has them no more than their number.
 fn groups_of(groups: &Groups, model: &OnlineGrouped) -> String {
     let mut words = vec![format!("{} of {}", many(groups.levels().len() as u64, "group"), groups.column)];
-    let told = |name: &str, value: f64, interval: Interval| {
-        format!("{name} {}, {} to {}", number(value), number(interval.lower), number(interval.upper))
+    let missing = groups.levels().iter().find(|(level, _)| level.is_empty());
+    words.extend(missing.map(|(_, rows)| format!("one of them the {} without one", many(*rows, "row"))));
+    let told = |name: &str, value: f64, Interval { lower, upper }: Interval| {
+        let within = format!("{} to {}", number(lower), number(upper));
+        format!("{name} {}, {}", number(value), if upper.is_finite() { &within } else { "undetermined" })
     };
     for own in model.components().unwrap_or_default() {
         words.extend(own.interval(LEVEL).map(|interval| told(&own.name, own.value, interval)));
@@ -203,6 +206,13 @@ fn groups_of(groups: &Groups, model: &OnlineGrouped) -> String {
     if let Ok(Some((share, interval))) = model.intraclass_correlation(LEVEL) {
         words.push(told("intraclass correlation", share, interval));
     }
+    let left_out = match model.kind() {
+        Family::Count => Some("counts that vary more than Poisson's are not modelled for this many groups"),
+        Family::Two => None,
+        _ => Some("heavy tails and spreads that vary are not compared for this many groups"),
+    };
+    words.extend(left_out.map(str::to_owned));
+    words.extend(model.noise_deviation().map(|sd| format!("sd(noise) {}", number(sd))));
     wrapped("groups        ", &words)
 }
 
@@ -230,6 +240,7 @@ fn groups_card(document: &Document, groups: &Groups, model: &OnlineGrouped) -> R
         "column": groups.column,
         "groups_in_all": groups.levels().len(),
         "components": components,
+        "noise_sd": model.noise_deviation(),
         "intraclass_correlation": correlation.map(|(value, own)| json!({ "value": value, "lower": own.lower, "upper": own.upper })),
         "effects": effects,
     }))

@@ -98,6 +98,8 @@ pub(super) struct Engine<F: ScalarFamily> {
 #[derive(Debug, Clone)]
 pub(super) struct Work<S> {
     pub(super) space: Space,
+    /// Sweeps over the kept rows, in this run of the program.
+    pub(super) sweeps: usize,
     step: GroupedStep,
     steps: Vec<GroupedStep>,
     states: Vec<S>,
@@ -108,6 +110,7 @@ impl<S> Default for Work<S> {
     fn default() -> Self {
         Self {
             space: Space::default(),
+            sweeps: 0,
             step: GroupedStep::default(),
             steps: Vec::new(),
             states: Vec::new(),
@@ -261,7 +264,7 @@ impl<F: ScalarFamily> Engine<F> {
     /// Learns a row of the caller's units with an observation in the label's scale. Returns what its site says.
     fn take(&mut self, row: Row<'_>, group: u64, observed: &Observation) -> Result<(f64, f64), Error> {
         let Self { family, belief, state, columns, nodes, work, .. } = self;
-        let Work { space, step, steps, states, scores } = work;
+        let Work { space, step, steps, states, scores, .. } = work;
         columns.write(row, space)?;
         let at = GroupedRow { x: space.x(), z: &space.z, group };
         let seen = belief.project(at, step)?;
@@ -381,7 +384,7 @@ impl<F: ScalarFamily> Engine<F> {
         let stood = self.stand(&rows);
         self.rows = rows;
         stood?;
-        self.sweeps(4, 8, 2e-2)
+        self.sweeps(4, 8, 2e-2).map(drop)
     }
 
     /// Multiplies in the sites of the kept rows, into a belief at its prior.

@@ -95,6 +95,13 @@ impl<F: GlmFamily<State = ()>> GroupedGlm<F> {
         Ok(parts.into_iter().map(|(share, seen, ())| (share, seen)).collect())
     }
 
+    /// Fits the first rows together, while they are still being gathered.
+    pub(super) fn catch_up(&mut self) {
+        if !self.engine.fixed && !self.engine.rows.is_empty() {
+            self.engine.grow();
+        }
+    }
+
     /// Sweeps over all kept rows, in turns with the components of variance, until neither moves: expectation propagation.
     ///
     /// # Errors
@@ -104,12 +111,30 @@ impl<F: GlmFamily<State = ()>> GroupedGlm<F> {
         if self.engine.rows.len() as u64 != self.engine.observations {
             return Err(ModelError::NotKept);
         }
+        self.sweeps(60, 30, 1e-5).map(drop)
+    }
+
+    /// At most `rounds` searches for the components, each after at most `sweeps` sweeps.
+    fn sweeps(&mut self, rounds: usize, sweeps: usize, tolerance: f64) -> Result<bool, ModelError> {
         let before = self.engine.clone();
-        let refined = self.engine.sweeps(60, 30, 1e-5);
+        let refined = self.engine.sweeps(rounds, sweeps, tolerance);
         if refined.is_err() {
             self.engine = before;
         }
         refined
+    }
+
+    /// Refines by the rows, if all are kept, to a hundredth of their deviations, and then keeps them no longer. Returns the sweeps that it took,
+    /// the nats of evidence that it gained, and whether it came to rest; none where it could not refine.
+    pub(super) fn settle(&mut self) -> Option<(usize, f64, bool)> {
+        let kept = self.engine.rows.len() as u64 == self.engine.observations && !self.engine.rows.is_empty();
+        let (before, swept) = (self.engine.evidence, self.engine.work.sweeps);
+        let rests = if kept { self.sweeps(20, 10, 1e-2).ok() } else { None };
+        self.engine.settings.keep_rows = false;
+        if self.engine.fixed {
+            self.engine.rows = Vec::new();
+        }
+        rests.map(|rests| (self.engine.work.sweeps - swept, self.engine.evidence - before, rests))
     }
 
     /// The components of variance: standard deviations of the effects on the scale of the predictor for each unit of the inputs, and their

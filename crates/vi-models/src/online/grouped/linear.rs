@@ -131,6 +131,14 @@ impl GroupedLinear {
         self.engine.place(1e-13)
     }
 
+    /// The components for all rows so far.
+    ///
+    /// # Errors
+    /// Those of the search; the model is then as it was.
+    pub(super) fn catch_up(&mut self) -> Result<(), ModelError> {
+        if self.engine.observations > 0 { self.engine.place(1e-6) } else { Ok(()) }
+    }
+
     /// The posterior of the noise, `1/σ² ~ Gamma(shape, rate)` in the units of the label, at the peak of that of the components.
     ///
     /// # Errors

@@ -176,13 +176,6 @@ macro_rules! grouped_model {
             pub(in crate::online) fn is_warming_up(&self) -> bool {
                 !self.engine.fixed
             }
-
-            /// Fits the first rows together, while they are still being gathered.
-            pub(in crate::online) fn catch_up(&mut self) {
-                if !self.engine.fixed && !self.engine.rows.is_empty() {
-                    self.engine.grow();
-                }
-            }
         }
 
         impl $(<$generic: $bound>)? Serialize for $model $(<$generic>)? {

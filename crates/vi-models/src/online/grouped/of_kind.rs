@@ -193,6 +193,12 @@ impl OnlineGrouped {
         }
     }
 
+    /// The standard deviation of the noise of numbers, or of their logarithm, within a group.
+    #[must_use]
+    pub fn noise_deviation(&self) -> Option<f64> {
+        matches!(self.labels, Labels::Number(_)).then(|| self.prior_unit())
+    }
+
     pub(in crate::online) fn inputs(&self) -> usize {
         each!(&self.labels, own => own.inputs())
     }
@@ -307,8 +313,39 @@ impl OnlineGrouped {
         }
     }
 
-    pub(in crate::online) fn catch_up(&mut self) {
-        each!(&mut self.labels, own => own.catch_up());
+    /// Whether [`catch_up`](Self::catch_up) could change an answer.
+    pub(in crate::online) fn is_behind(&self) -> bool {
+        each!(&self.labels, own => own.observations() > 0, own => own.is_warming_up())
+    }
+
+    /// Fits first rows together; of numbers the components of variance to all rows.
+    pub(in crate::online) fn catch_up(&mut self) -> Result<(), ModelError> {
+        match &mut self.labels {
+            Labels::Number(model) => model.catch_up()?,
+            Labels::Two(model) => model.catch_up(),
+            Labels::Count(model) => model.catch_up(),
+        }
+        Ok(())
+    }
+
+    /// A model of the same settings with nothing learned, that keeps its rows until it is [settled](Self::settle).
+    ///
+    /// # Errors
+    /// None for a model that was made by its constructor.
+    pub fn keeping_rows(&self) -> Result<Self, ModelError> {
+        let settings = OnlineSettings { keep_rows: true, ..self.settings.clone() };
+        Self::new(self.kind(), self.inputs(), self.effect_settings().clone(), &settings)
+    }
+
+    /// Refines a model of classes or counts by its rows, if it keeps them, and then keeps them no longer. Returns the sweeps over the rows, the nats
+    /// of evidence gained, and whether the components came to rest; none for numbers, which are exact, and where no refinement was possible, and the model is then what one pass has made.
+    pub fn settle(&mut self) -> Option<(usize, f64, bool)> {
+        self.settings.keep_rows = false;
+        match &mut self.labels {
+            Labels::Number(_) => None,
+            Labels::Two(model) => model.settle(),
+            Labels::Count(model) => model.settle(),
+        }
     }
 }
 

@@ -119,7 +119,7 @@ impl<F: ScalarFamily> Engine<F> {
         let stood = self.stand(&rows);
         self.rows = rows;
         stood?;
-        self.sweeps(2, 3, 3e-2)
+        self.sweeps(2, 3, 3e-2).map(drop)
     }
 
     /// Takes the components and nodes that were found elsewhere.

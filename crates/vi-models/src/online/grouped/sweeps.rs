@@ -26,11 +26,12 @@ const LONGEST: f64 = 1.0;
 
 impl<F: ScalarFamily> Engine<F> {
     /// Makes the kept rows' sites anew and finds the components, until a row moves by less than `tolerance` deviations of its predictor and
-    /// the components by less than `tolerance`: at most `rounds` rounds of at most `sweeps` sweeps. The evidence is then that of the rows.
-    pub(super) fn sweeps(&mut self, rounds: usize, sweeps: usize, tolerance: f64) -> Result<(), ModelError> {
+    /// the components by less than `tolerance`: at most `rounds` rounds of at most `sweeps` sweeps. The evidence is then that of the rows. Returns
+    /// whether the components have come to rest.
+    pub(super) fn sweeps(&mut self, rounds: usize, sweeps: usize, tolerance: f64) -> Result<bool, ModelError> {
         self.settle(sweeps, tolerance)?;
         self.place(1e-6)?;
-        let (mut value, mut curvature) = (0.0, Mat::zeros(0, 0));
+        let (mut value, mut curvature, mut rests) = (0.0, Mat::zeros(0, 0), false);
         for round in 0..rounds.max(1) {
             self.settle(sweeps, tolerance)?;
             let standing = self.standing()?;
@@ -41,7 +42,8 @@ impl<F: ScalarFamily> Engine<F> {
             }
             let (step, _) = newton(&curvature, &here.slopes)?;
             let step: Vec<f64> = step.iter().map(|step| step.clamp(-LONGEST, LONGEST)).collect();
-            if step.iter().all(|step| step.abs() < tolerance) || round + 1 == rounds {
+            rests = step.iter().all(|step| step.abs() < tolerance);
+            if rests || round + 1 == rounds {
                 break;
             }
             self.phi.iter_mut().zip(&step).for_each(|(phi, step)| *phi += step);
@@ -56,7 +58,7 @@ impl<F: ScalarFamily> Engine<F> {
         let (_, normalisers) = self.sweep(true)?;
         let (log_det, quadratic) = self.standing()?;
         self.evidence = log_det + quadratic + normalisers + self.occam();
-        Ok(())
+        Ok(rests)
     }
 
     /// Sweeps until no row moves by more than `tolerance` deviations of its predictor.
@@ -101,6 +103,7 @@ impl<F: ScalarFamily> Engine<F> {
     /// `log E p(y|t) − log E exp(r·t − ½h·t²)` under their cavities. With `look` nothing is written.
     fn sweep(&mut self, look: bool) -> Result<(f64, f64), ModelError> {
         let (mut most, mut normalisers) = (0.0_f64, 0.0);
+        self.work.sweeps += 1;
         let mut step = GroupedStep::default();
         let mut space = Space::default();
         for kept in &mut self.rows {

@@ -132,6 +132,9 @@ fn by_formula(
     }
     let apart = apart(&groups, columns, records).filter(|_| settings.apart);
     if let Some(group) = &apart {
+        if columns[settings.target] == group.column {
+            return Err(fail(format!("`{}` is the target and cannot name groups", group.column)));
+        }
         groups.clear();
         terms.retain(|term| !term.iter().eq([&group.factor()]));
     }
@@ -219,8 +222,8 @@ fn kind_of_group(group: &Group, fields: &[&str]) -> Result<Kind, String> {
     let levels = distinct(fields).len();
     if levels > MOST_IN_GROUP {
         return Err(format!(
-            "{levels} groups at {} are more than {MOST_IN_GROUP}, which takes one group in the formula, not `||`, and a gaussian, log-normal or poisson \
-             target or two classes, without `--forget`, `--mergeable`, `--prior` and `--belief`",
+            "{levels} groups at {} are more than {MOST_IN_GROUP}; beyond, the formula may have one group alone, with `|` and not `||`, the family must be \
+             gaussian, log-normal, poisson or two classes, and `--forget`, `--mergeable`, `--prior` and `--belief` are not available",
             group.at
         ));
     }
