@@ -66,6 +66,15 @@ impl Arrow {
         Ok(Self { root: root.to_vec(), common })
     }
 
+    /// The same posterior about another mean of the common weights: that to which rows would have led whose sites follow the prior.
+    ///
+    /// # Errors
+    /// `Dimension`, `NonFinite`.
+    pub fn about(&self, mean: &[f64]) -> Result<Self, Error> {
+        let common = DenseGaussian::new(mean, self.common.covariance().as_ref())?;
+        Ok(Self { root: self.root.clone(), common })
+    }
+
     /// The posterior of the common weights, all effects integrated out.
     #[must_use]
     pub fn common(&self) -> &DenseGaussian {

@@ -10,7 +10,7 @@ use vi_core::{Arrow, Error, Grouped, GroupedRow, GroupedStep, Projection, Row, S
 use vi_linalg::faer::{Mat, Par};
 
 use super::columns::{Columns, Space};
-use super::place::FEW;
+use super::place::{FEW, NARROW};
 use super::prior::{ComponentPrior, Coordinates};
 use super::sample::Sample;
 use super::settings::{Components, GroupedSettings};
@@ -100,6 +100,8 @@ pub(super) struct Work<S> {
     pub(super) space: Space,
     /// Sweeps over the kept rows, in this run of the program.
     pub(super) sweeps: usize,
+    /// How the mean of the common columns moves with each component, the sites following, by the last sweeps.
+    pub(super) moves: Vec<Vec<f64>>,
     step: GroupedStep,
     steps: Vec<GroupedStep>,
     states: Vec<S>,
@@ -111,6 +113,7 @@ impl<S> Default for Work<S> {
         Self {
             space: Space::default(),
             sweeps: 0,
+            moves: Vec::new(),
             step: GroupedStep::default(),
             steps: Vec::new(),
             states: Vec::new(),
@@ -384,7 +387,7 @@ impl<F: ScalarFamily> Engine<F> {
         let stood = self.stand(&rows);
         self.rows = rows;
         stood?;
-        self.sweeps(4, 8, 2e-2).map(drop)
+        self.sweeps((4, 8), 2e-2, NARROW).map(drop)
     }
 
     /// Multiplies in the sites of the kept rows, into a belief at its prior.

@@ -17,6 +17,9 @@ use crate::online::predicted::LabelPredicted;
 use crate::online::{Coefficient, Draw, Observation, Row, Rows};
 use crate::{Interval, Marginal, ModelError, check};
 
+/// The deviation of components below which they are taken as known after a refinement.
+const KNOWN: f64 = 0.01;
+
 /// A generalised linear model with effects for each group that learns from a stream, of the family `F`.
 ///
 /// The first rows, up to 5000 or 100,000 numbers, are fitted together with the components of variance; later rows are learned once each, and
@@ -111,13 +114,13 @@ impl<F: GlmFamily<State = ()>> GroupedGlm<F> {
         if self.engine.rows.len() as u64 != self.engine.observations {
             return Err(ModelError::NotKept);
         }
-        self.sweeps(60, 30, 1e-5).map(drop)
+        self.sweeps((60, 30), 1e-5).map(drop)
     }
 
-    /// At most `rounds` searches for the components, each after at most `sweeps` sweeps.
-    fn sweeps(&mut self, rounds: usize, sweeps: usize, tolerance: f64) -> Result<bool, ModelError> {
+    /// So many searches for the components at most, each after so many sweeps at most.
+    fn sweeps(&mut self, most: (usize, usize), tolerance: f64) -> Result<bool, ModelError> {
         let before = self.engine.clone();
-        let refined = self.engine.sweeps(rounds, sweeps, tolerance);
+        let refined = self.engine.sweeps(most, tolerance, KNOWN);
         if refined.is_err() {
             self.engine = before;
         }
@@ -129,7 +132,7 @@ impl<F: GlmFamily<State = ()>> GroupedGlm<F> {
     pub(super) fn settle(&mut self) -> Option<(usize, f64, bool)> {
         let kept = self.engine.rows.len() as u64 == self.engine.observations && !self.engine.rows.is_empty();
         let (before, swept) = (self.engine.evidence, self.engine.work.sweeps);
-        let rests = if kept { self.sweeps(20, 10, 1e-2).ok() } else { None };
+        let rests = if kept { self.sweeps((20, 10), 1e-2).ok() } else { None };
         self.engine.settings.keep_rows = false;
         if self.engine.fixed {
             self.engine.rows = Vec::new();

@@ -10,7 +10,7 @@ use crate::ModelError;
 use crate::online::engine::ScalarFamily;
 
 /// Below this standard deviation of all coordinates the peak answers alone: intervals would change by some hundredth.
-const NARROW: f64 = 0.1;
+pub(super) const NARROW: f64 = 0.1;
 
 /// The largest log of a correction of a node's weight: the tails of the approximation are too thin.
 const MOST_CORRECTION: f64 = 2.0;
@@ -90,7 +90,7 @@ impl<F: ScalarFamily> Engine<F> {
             }
         }
         let peak = climb(start, tolerance, |phi| of(phi, true))?;
-        let nodes = self.nodes_about(&peak, from)?;
+        let nodes = self.nodes_about(&peak, from, NARROW)?;
         let Gained { value, state, .. } = self.gain(&peak.at, false, from)?;
         let prior =
             |phi: &[f64]| self.component_prior().map_or(0.0, |prior| self.coordinates().log_prior(prior, phi).0);
@@ -107,8 +107,8 @@ impl<F: ScalarFamily> Engine<F> {
     }
 
     /// The nodes of the rule of degree three with `2r + 1` points, at distances `√(r + 1)` along the axes of the posterior's Laplace
-    /// approximation, their weights corrected by the posterior itself; and the log share of the peak.
-    pub(super) fn nodes_about(&self, peak: &Peak, from: (f64, f64)) -> Result<Placed<F::State>, Error> {
+    /// approximation, their weights corrected by the posterior itself; and the log share of the peak. There are none where all deviations are below `narrow`.
+    pub(super) fn nodes_about(&self, peak: &Peak, from: (f64, f64), narrow: f64) -> Result<Placed<F::State>, Error> {
         let alone = Ok((Vec::new(), 0.0));
         if self.component_prior().is_none() || self.belief.dim() > MOST_WEIGHTS {
             return alone;
@@ -117,7 +117,7 @@ impl<F: ScalarFamily> Engine<F> {
         let r = values.len() as f64;
         let least = (self.priors.components.spread * self.priors.components.spread).recip();
         let deviations: Vec<f64> = values.iter().map(|value| value.max(least).sqrt().recip()).collect();
-        if deviations.iter().all(|deviation| *deviation < NARROW) {
+        if deviations.iter().all(|deviation| *deviation < narrow) {
             return alone;
         }
         let distance = (r + 1.0).sqrt();

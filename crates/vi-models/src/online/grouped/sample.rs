@@ -9,9 +9,10 @@
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
-use vi_core::Grouped;
+use vi_core::{Error, Grouped};
 
 use super::engine::{Engine, Kept, Node};
+use super::place::NARROW;
 use crate::ModelError;
 use crate::online::engine::ScalarFamily;
 
@@ -119,7 +120,7 @@ impl<F: ScalarFamily> Engine<F> {
         let stood = self.stand(&rows);
         self.rows = rows;
         stood?;
-        self.sweeps(2, 3, 3e-2).map(drop)
+        self.sweeps((2, 3), 3e-2, NARROW).map(drop)
     }
 
     /// Takes the components and nodes that were found elsewhere.
@@ -133,7 +134,7 @@ impl<F: ScalarFamily> Engine<F> {
             nodes.push(Node { arrow, ..node });
         }
         self.belief.rebuild(&variances, coordinates.root(&self.phi).as_ref(), self.par)?;
-        self.nodes = nodes;
+        self.nodes = nodes.into_iter().map(|node| self.moved(node)).collect::<Result<_, Error>>()?;
         Ok(())
     }
 }

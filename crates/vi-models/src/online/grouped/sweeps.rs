@@ -3,11 +3,11 @@
 //! At sites that agree with the tilted densities, the slope of the evidence by the components is that with the sites as they stand, but
 //! its curvature is not: sites follow the components. Newton's steps take it from differences of slopes between which the sites are swept.
 
-use vi_core::{Error, GroupedRow, GroupedStep, Projection, Site};
+use vi_core::{Belief, Error, GroupedRow, GroupedStep, Projection, Site};
 use vi_linalg::faer::Mat;
 
 use super::columns::Space;
-use super::engine::Engine;
+use super::engine::{Engine, Node};
 use super::peak::{Peak, newton};
 use crate::ModelError;
 use crate::online::engine::{ScalarFamily, site_of};
@@ -27,8 +27,13 @@ const LONGEST: f64 = 1.0;
 impl<F: ScalarFamily> Engine<F> {
     /// Makes the kept rows' sites anew and finds the components, until a row moves by less than `tolerance` deviations of its predictor and
     /// the components by less than `tolerance`: at most `rounds` rounds of at most `sweeps` sweeps. The evidence is then that of the rows. Returns
-    /// whether the components have come to rest.
-    pub(super) fn sweeps(&mut self, rounds: usize, sweeps: usize, tolerance: f64) -> Result<bool, ModelError> {
+    /// whether the components have come to rest. There are nodes unless all components are known to `narrow`.
+    pub(super) fn sweeps(
+        &mut self,
+        (rounds, sweeps): (usize, usize),
+        tolerance: f64,
+        narrow: f64,
+    ) -> Result<bool, ModelError> {
         self.settle(sweeps, tolerance)?;
         self.place(1e-6)?;
         let (mut value, mut curvature, mut rests) = (0.0, Mat::zeros(0, 0), false);
@@ -53,7 +58,9 @@ impl<F: ScalarFamily> Engine<F> {
         }
         let from = self.standing()?;
         let peak = Peak { at: self.phi.clone(), value, curvature };
-        (self.nodes, self.log_weight) = self.nodes_about(&peak, from)?;
+        let (nodes, log_weight) = self.nodes_about(&peak, from, narrow)?;
+        let moved = nodes.into_iter().map(|node| self.moved(node)).collect::<Result<_, Error>>()?;
+        (self.nodes, self.log_weight) = (moved, log_weight);
         self.curvature = peak.curvature;
         let (_, normalisers) = self.sweep(true)?;
         let (log_det, quadratic) = self.standing()?;
@@ -76,16 +83,28 @@ impl<F: ScalarFamily> Engine<F> {
         let r = self.phi.len();
         let (belief, phi) = (self.belief.clone(), self.phi.clone());
         let sites: Vec<(f64, f64)> = self.rows.iter().map(|kept| kept.site).collect();
-        let mut columns = Vec::with_capacity(r);
+        let (mut columns, mut moves) = (Vec::with_capacity(r), Vec::with_capacity(r));
         for k in 0..r {
             self.phi[k] += STEP;
             let there = self.slopes_after_sweeps();
+            let means = self.belief.common().mean().iter().zip(belief.common().mean());
+            moves.push(means.map(|(there, here)| (there - here) / STEP).collect());
             self.phi.clone_from(&phi);
             self.belief.clone_from(&belief);
             self.rows.iter_mut().zip(&sites).for_each(|(kept, site)| kept.site = *site);
             columns.push(there?.iter().zip(slopes).map(|(there, here)| (here - there) / STEP).collect::<Vec<f64>>());
         }
+        self.work.moves = moves;
         Ok(Mat::from_fn(r, r, |i, j| 0.5 * (columns[i][j] + columns[j][i])))
+    }
+
+    /// A node with the mean of the common columns where it would be if the sites had followed its components.
+    pub(super) fn moved(&self, node: Node<F::State>) -> Result<Node<F::State>, Error> {
+        let mut mean = self.belief.common().mean().to_vec();
+        for ((along, there), here) in self.work.moves.iter().zip(&node.phi).zip(&self.phi) {
+            mean.iter_mut().zip(along).for_each(|(mean, slope)| *mean += slope * (there - here));
+        }
+        Ok(Node { arrow: node.arrow.about(&mean)?, ..node })
     }
 
     fn slopes_after_sweeps(&mut self) -> Result<Vec<f64>, ModelError> {
