@@ -213,6 +213,25 @@ def test_users_that_come_late_are_known_by_their_mean():
     assert abs(new - rating.mean()) < 0.2
 
 
+def test_a_formula_takes_any_number_of_groups():
+    rng = np.random.default_rng(1)
+    clinic = np.arange(4800) % 600
+    x = rng.normal(size=4800)
+    level = rng.normal(size=600)
+    table = pd.DataFrame({"x": x, "clinic": [f"c{k}" for k in clinic], "y": x + level[clinic] + 0.5 * rng.normal(size=4800)})
+    model = rvi.fit(table, formula="y ~ x + (1 | clinic)")
+    groups = model.info()["groups"]
+    # The spread of 600 levels, of deviation 1, is known to 3 %.
+    assert groups["groups_in_all"] == 600
+    assert abs(groups["components"]["sd(intercept)"]["value"] / level.std() - 1) < 0.06
+    one = groups["effects"][0]
+    assert (one["group"], one["rows"], one["effect"]) == ("c0", 8, "intercept")
+    # A known clinic and a new one.
+    ahead = pd.DataFrame({"x": [0.0, 0.0], "clinic": [f"c{level.argmax()}", "new"]})
+    found = model.predictions(ahead)
+    assert found["mean"][0] > 1.5 and found["sd"][0] < 0.8 < found["sd"][1]
+
+
 def test_rows_that_are_learned_again_are_told():
     model = rvi.fit(FLATS, "rent", shape="line")
     with pytest.warns(UserWarning, match="count twice"):
