@@ -512,7 +512,7 @@ def _names(names):
 
 def _warn_of_new(new):
     if new:
-        warnings.warn(f"{new} texts unknown to the model were taken as `(other)`", stacklevel=4)
+        warnings.warn(f"{new} texts unknown to the model were taken as `(other)`, of groups as new ones", stacklevel=4)
 
 
 def _warn_of(model):

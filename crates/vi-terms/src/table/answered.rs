@@ -31,7 +31,7 @@ impl Notes {
         let Self { unknown, new, skewed } = self;
         let all = [
             (unknown, format!("{unknown} entries of inputs outside the model were left out")),
-            (new, format!("{new} texts unknown to the model were taken as `(other)`")),
+            (new, format!("{new} texts unknown to the model were taken as `(other)`, of groups as new ones")),
             (
                 skewed,
                 format!(

@@ -99,6 +99,10 @@ impl Groups {
         self.keys.get(name(field)).copied().unwrap_or(self.levels.len() as u64)
     }
 
+    pub(crate) fn has(&self, field: &str) -> bool {
+        self.keys.contains_key(name(field))
+    }
+
     /// Adds a row that the model has learned.
     pub(crate) fn add(&mut self, field: &str) {
         let key = self.key(field);

@@ -23,6 +23,8 @@ pub(crate) struct Reader<'a> {
     of_means: Vec<usize>,
     /// The place of the column that names groups, where the model keeps their effects.
     of_groups: Option<usize>,
+    /// Rows so far of groups that the model does not have.
+    new_groups: u64,
     /// The record with the means.
     with_means: Record,
 }
@@ -33,7 +35,7 @@ impl<'a> Reader<'a> {
     pub(crate) fn new(schema: &'a Schema, model: &Model, columns: &Columns) -> Result<Self, TermsError> {
         let (places, sparse) = (schema.places(columns)?, is_sparse(model));
         let (encoded, of_means, with_means) = (Encoded::default(), Vec::new(), Record::default());
-        Ok(Self { schema, places, encoded, sparse, of_means, of_groups: None, with_means })
+        Ok(Self { schema, places, encoded, sparse, of_means, of_groups: None, new_groups: 0, with_means })
     }
 
     /// The reader of rows for the model of `document`, whose schema is `schema`.
@@ -61,10 +63,11 @@ impl<'a> Reader<'a> {
     }
 
     /// The observation of a label at a record of one of `groups`, or of a new one.
-    pub(crate) fn observed(&self, groups: Option<&Groups>, record: &Record, label: f64) -> Observation {
+    pub(crate) fn observed(&mut self, groups: Option<&Groups>, record: &Record, label: f64) -> Observation {
         let observed = Observation::new(label).weight(record.weight);
-        let group = self.group(record).and_then(|field| Some(groups?.key(field)));
-        group.map_or(observed, |group| observed.group(group))
+        let Some((groups, field)) = groups.zip(self.group(record)) else { return observed };
+        self.new_groups += u64::from(!groups.has(field));
+        observed.group(groups.key(field))
     }
 
     /// Adds a row that the model has learned to its group.
@@ -148,9 +151,9 @@ impl<'a> Reader<'a> {
         self.encoded.imputed
     }
 
-    /// Texts so far that no first row of the model had.
+    /// Texts so far that no first row of the model had, and groups that no row had.
     pub(crate) fn new_texts(&self) -> u64 {
-        self.encoded.new
+        self.encoded.new + self.new_groups
     }
 
     /// Entries of a sparse file so far whose inputs the model does not have.
