@@ -206,7 +206,7 @@ _ = ax.set(xlabel="visitors", ylabel="clicks lost")
 # %% [markdown]
 # ## Any log-density
 #
-# A banana: the density, and draws from the mixture of Gaussians that `rvi.boost` puts in its place.
+# A banana: the density with its gradient, and draws from the mixture of Gaussians that `rvi.boost` puts in its place.
 
 
 # %%
@@ -214,7 +214,12 @@ def log_density(x):
     return -0.5 * (x[..., 0] / 2) ** 2 - 2 * (x[..., 1] - 0.4 * x[..., 0] ** 2 + 2) ** 2
 
 
-draws = boost.fit(log_density, dim=2).sample(1000)
+def gradient(x):
+    bend = x[..., 1] - 0.4 * x[..., 0] ** 2 + 2
+    return np.stack([3.2 * x[..., 0] * bend - x[..., 0] / 4, -4 * bend], axis=-1)
+
+
+draws = boost.fit(log_density, gradient, dim=2).sample(1000)
 across, up = np.meshgrid(np.linspace(-6, 6, 120), np.linspace(-4, 12, 120))
 fig, ax = plt.subplots()
 density = np.exp(log_density(np.stack([across, up], axis=-1)))

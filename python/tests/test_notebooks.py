@@ -1,4 +1,4 @@
-"""The notebooks and the gallery of the guide run, assert their numbers and take less than 20 seconds each."""
+"""The notebooks of the guide run, assert their numbers and take less than 20 seconds each; the gallery, with its twelve pictures, less than 40."""
 
 import os
 import time
@@ -20,6 +20,6 @@ def test_a_notebook(name, monkeypatch):
     pyplot.close("all")
     begun = time.process_time()
     exec(compile(path.read_text(encoding="utf-8"), path, "exec"), {})  # noqa: S102
-    assert time.process_time() - begun < 20
+    assert time.process_time() - begun < (40 if name == "gallery" else 20)
     assert len(pyplot.get_fignums()) == 12 if name == "gallery" else pyplot.get_fignums()
     pyplot.close("all")
