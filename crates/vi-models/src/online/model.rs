@@ -356,8 +356,7 @@ impl Model {
             Self::ZeroInflated(model) => model.predict_and_update(row, observed)?.map(Prediction::Inflated),
             Self::Robust(model) => model.predict_and_update(row, observed)?.map(Prediction::Number),
             Self::Varying(model) => model.predict_and_update(row, observed)?.map(Prediction::Number),
-            Self::Grouped(model) => model.predict_and_update(row, observed)?,
-            Self::Classes(_) => {
+            Self::Classes(_) | Self::Grouped(_) => {
                 let predicted = self.predict(row, observed);
                 self.update(row, observed)?;
                 predicted
@@ -371,12 +370,9 @@ impl Model {
     /// # Errors
     /// Those of the model.
     pub fn predictors(&self, row: Row<'_>, at: Observation) -> Result<Vec<Marginal>, ModelError> {
-        if let Self::Grouped(model) = self {
-            return Ok(vec![model.predictor_at(row, at.without_group().0, at.offset)?]);
-        }
-        each!(self, model => Ok(vec![model.predictor(row, at.offset)?]), model => {
+        each!(self, model => Ok(vec![model.predictor(row, at.offset)?]), model => Ok(vec![model.predictor(row, at.offset)?]), model => {
             (1..model.classes()).map(|class| model.predictor(row, class)).collect()
-        })
+        }, model => Ok(vec![model.predictor(row, at.without_group().0, at.offset)?]))
     }
 
     /// The posterior means of the weights of each linear predictor.

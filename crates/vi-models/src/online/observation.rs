@@ -80,7 +80,7 @@ impl Observation {
         Self { exposure: Some(exposure), ..self }
     }
 
-    /// Sets the group that the row is of; an error for a model without groups.
+    /// Sets the group of the row; an error for a model without groups.
     pub fn group(self, group: u64) -> Self {
         Self { group: Some(group), ..self }
     }

@@ -183,7 +183,7 @@ fn document_of(
     Ok(document)
 }
 
-/// What the records say of the target and of the columns: all of them of their levels, the others of all else.
+/// The target, the schema and the terms of the formula: levels by `all` records, everything else by `records`.
 ///
 /// # Errors
 /// Options or columns of which no model can be made.

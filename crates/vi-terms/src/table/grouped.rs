@@ -21,7 +21,7 @@ pub struct GroupEffect {
     pub group: String,
     /// Rows of the group.
     pub rows: u64,
-    /// The name of the effect: `intercept`, or the column whose slope it is.
+    /// The name of the effect: `intercept`, or the column of the slope.
     pub effect: String,
     /// The posterior, in the units of the target or on the scale of the linear predictor, for each unit of the column.
     pub belief: Marginal,
@@ -53,7 +53,7 @@ impl Document {
     }
 }
 
-/// The groups that the rows so far are of.
+/// The groups of the rows so far.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(from = "Stored")]
 pub(crate) struct Groups {
@@ -97,10 +97,6 @@ impl Groups {
     /// The key of the group that a field names, for a new one the key that it will have.
     pub(crate) fn key(&self, field: &str) -> u64 {
         self.keys.get(name(field)).copied().unwrap_or(self.levels.len() as u64)
-    }
-
-    pub(crate) fn has(&self, field: &str) -> bool {
-        self.keys.contains_key(name(field))
     }
 
     /// Adds a row that the model has learned.

@@ -66,8 +66,9 @@ impl<'a> Reader<'a> {
     pub(crate) fn observed(&mut self, groups: Option<&Groups>, record: &Record, label: f64) -> Observation {
         let observed = Observation::new(label).weight(record.weight);
         let Some((groups, field)) = groups.zip(self.group(record)) else { return observed };
-        self.new_groups += u64::from(!groups.has(field));
-        observed.group(groups.key(field))
+        let key = groups.key(field);
+        self.new_groups += u64::from(key == groups.levels().len() as u64);
+        observed.group(key)
     }
 
     /// Adds a row that the model has learned to its group.

@@ -191,7 +191,7 @@ fn excess(model: &Model) -> Result<Option<(f64, Interval)>, TermsError> {
     Ok(Some((share, Interval { lower, upper })))
 }
 
-/// The groups with their components of variance; of a model that has them no more than their number.
+/// The groups with their components of variance.
 fn groups_of(groups: &Groups, model: &OnlineGrouped) -> String {
     let mut words = vec![format!("{} of {}", many(groups.levels().len() as u64, "group"), groups.column)];
     let missing = groups.levels().iter().find(|(level, _)| level.is_empty());

@@ -66,7 +66,7 @@ impl Arrow {
         Ok(Self { root: root.to_vec(), common })
     }
 
-    /// The same posterior about another mean of the common weights: that to which rows would have led whose sites follow the prior.
+    /// The same posterior with another mean of the common weights.
     ///
     /// # Errors
     /// `Dimension`, `NonFinite`.

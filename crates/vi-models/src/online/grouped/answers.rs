@@ -1,7 +1,7 @@
 //! What a grouped model says of itself: common weights, components of variance, effects.
 
 use vi_core::special::normal_quantile;
-use vi_core::{Belief, DenseGaussian, Error, GroupedRow, GroupedStep, Projection, Row};
+use vi_core::{Belief, DenseGaussian, Error, GroupedRow, Projection, Row};
 use vi_linalg::Cholesky;
 use vi_linalg::faer::Mat;
 
@@ -75,15 +75,11 @@ impl<F: ScalarFamily> Engine<F> {
         let mut x = vec![0.0; self.columns.design.columns()];
         c.for_each(|j, value| x[j] += self.columns.design.scaled(j, value));
         check::results("coefficient in the model's units", x.iter().copied())?;
-        let (mut space, mut step) = (Space::default(), GroupedStep::default());
         let Some((row, group)) = of else { return self.combination(&x, 0.0) };
         self.check_row(row)?;
+        let mut space = Space::default();
         self.columns.write(row, &mut space)?;
-        let at = GroupedRow { x: &x, z: &space.z, group };
-        let mut seen = vec![(self.belief.project(at, &mut step)?, self.state.clone())];
-        for node in &self.nodes {
-            seen.push((node.arrow.project(&self.belief, at, &mut step)?, node.state.clone()));
-        }
+        let seen = self.seen_along(GroupedRow { x: &x, z: &space.z, group })?;
         self.marginal(seen)?.in_units(0.0, self.unit())
     }
 

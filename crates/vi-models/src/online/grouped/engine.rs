@@ -100,7 +100,7 @@ pub(super) struct Work<S> {
     pub(super) space: Space,
     /// Sweeps over the kept rows, in this run of the program.
     pub(super) sweeps: usize,
-    /// How the mean of the common columns moves with each component, the sites following, by the last sweeps.
+    /// The derivative of the mean of the common columns by each component, with sites that follow it, from the last sweeps.
     pub(super) moves: Vec<Vec<f64>>,
     step: GroupedStep,
     steps: Vec<GroupedStep>,
@@ -440,19 +440,24 @@ impl<F: ScalarFamily> Engine<F> {
         crate::online::engine::check_offset(offset)?;
         let mut space = Space::default();
         self.columns.write(row, &mut space)?;
-        let mut step = GroupedStep::default();
         let group = group.unwrap_or_else(|| self.stranger());
-        let at = GroupedRow { x: space.x(), z: &space.z, group };
-        let mut parts = Vec::with_capacity(1 + self.nodes.len());
-        let mut seen = vec![(self.belief.project(at, &mut step)?, self.state.clone())];
-        for node in &self.nodes {
-            seen.push((node.arrow.project(&self.belief, at, &mut step)?, node.state.clone()));
-        }
+        let seen = self.seen_along(GroupedRow { x: space.x(), z: &space.z, group })?;
+        let mut parts = Vec::with_capacity(seen.len());
         for (share, (seen, state)) in self.shares().into_iter().zip(seen) {
             let mean = check::result("the linear predictor", seen.mean + offset)?;
             parts.push((share, Projection { mean, ..seen }, state));
         }
         Ok(parts)
+    }
+
+    /// The projections of a row of columns at the peak and at the nodes, each with its state.
+    pub(super) fn seen_along(&self, at: GroupedRow<'_>) -> Result<Vec<(Projection, F::State)>, Error> {
+        let mut step = GroupedStep::default();
+        let mut seen = vec![(self.belief.project(at, &mut step)?, self.state.clone())];
+        for node in &self.nodes {
+            seen.push((node.arrow.project(&self.belief, at, &mut step)?, node.state.clone()));
+        }
+        Ok(seen)
     }
 
     /// A key that no group has.

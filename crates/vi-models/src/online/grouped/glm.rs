@@ -87,7 +87,7 @@ impl<F: GlmFamily<State = ()>> GroupedGlm<F> {
         predicted(&self.engine.family, self.engine.parts(row.into(), group.into(), at.offset)?, size)
     }
 
-    /// What the peak and the nodes see along a row.
+    /// The projections of a row at the peak and at the nodes, with their shares.
     pub(super) fn seen(
         &self,
         row: Row<'_>,
@@ -117,7 +117,8 @@ impl<F: GlmFamily<State = ()>> GroupedGlm<F> {
         self.sweeps((60, 30), 1e-5).map(drop)
     }
 
-    /// So many searches for the components at most, each after so many sweeps at most.
+    /// Searches for the components and sweeps before each, no more than `most` of both. Returns whether the components rest; on an error the model is
+    /// unchanged.
     fn sweeps(&mut self, most: (usize, usize), tolerance: f64) -> Result<bool, ModelError> {
         let before = self.engine.clone();
         let refined = self.engine.sweeps(most, tolerance, KNOWN);

@@ -239,21 +239,7 @@ impl OnlineGrouped {
         })
     }
 
-    pub(in crate::online) fn predict_and_update(
-        &mut self,
-        row: Row<'_>,
-        observed: Observation,
-    ) -> Result<Result<Prediction, ModelError>, ModelError> {
-        let predicted = self.predict(row, observed);
-        self.update(row, observed)?;
-        Ok(predicted)
-    }
-
-    pub(in crate::online) fn predictor(&self, row: Row<'_>, offset: f64) -> Result<Marginal, ModelError> {
-        self.predictor_at(row, None, offset)
-    }
-
-    pub(in crate::online) fn predictor_at(
+    pub(in crate::online) fn predictor(
         &self,
         row: Row<'_>,
         group: Option<u64>,
