@@ -19,7 +19,7 @@ mod sites;
 mod sweep;
 
 pub use leave_one_out::leave_one_out;
-pub use propagation::{Progress, expectation_propagation};
+pub use propagation::{Progress, expectation_propagation, propagate};
 pub use settings::{RefineInfo, RefineSettings};
 pub use sites::{Refinement, first_pass};
 pub use sweep::refine;

@@ -139,7 +139,8 @@ pub(super) fn whole_pass(
         tell::warn(&format!("{why}; `rvi fit` of one file with all rows learns them in random order"));
     }
     // The fit of first rows takes far longer than the few rows of an update, and no stored model has it.
-    if store.after.is_some() || show.json || show.plot.is_some() || show.html.is_some() {
+    let is_quick = !document.model.info().warming_up;
+    if is_quick || store.after.is_some() || show.json || show.plot.is_some() || show.html.is_some() {
         document.model.catch_up()?;
     }
     report::fitted(&document, &pass, store.path, show)

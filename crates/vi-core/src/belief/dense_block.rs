@@ -8,11 +8,11 @@ use vi_linalg::tiles::Tiling;
 
 use super::digits::Strain;
 use super::{Belief, DenseGaussian};
-use crate::Error;
 use crate::block::{self, BlockBelief, BlockRecursion};
 use crate::check;
 use crate::rows::contiguous_row;
 use crate::vectors::vectorised;
+use crate::{Error, Projection};
 
 /// Rows of `U` that one thread solves for at a time.
 const TILE: usize = 128;
@@ -98,6 +98,44 @@ impl BlockBelief for DenseGaussian {
         write(self);
         self.set_digits(digits);
         Ok(())
+    }
+}
+
+impl DenseGaussian {
+    /// Mean and variance along every row of `x` (`n × d`), as [`predict`](Belief::predict) gives them. Cost `2nd²` flops at the rate of products of
+    /// matrices.
+    ///
+    /// # Errors
+    /// [`Error::Dimension`]; [`Error::Row`] for a row along which one of the two is not finite or the variance is negative beyond rounding.
+    ///
+    /// ```
+    /// use vi_core::DenseGaussian;
+    /// use vi_linalg::faer::mat;
+    /// let belief = DenseGaussian::isotropic(&[1.0, 2.0], 3.0)?;
+    /// let seen = belief.along_rows(mat![[1.0, 0.0], [1.0, 1.0]].as_ref())?;
+    /// assert_eq!((seen[0].mean, seen[0].variance, seen[1].mean, seen[1].variance), (1.0, 9.0, 3.0, 18.0));
+    /// # Ok::<(), vi_core::Error>(())
+    /// ```
+    pub fn along_rows(&self, x: MatRef<'_, f64>) -> Result<Vec<Projection>, Error> {
+        let d = self.dim();
+        check::length("row", d, x.ncols())?;
+        let covariance = self.covariance();
+        let mut gains = Mat::zeros(d, TILE.min(x.nrows()));
+        let (mut seen, mut row, mut column) = (Vec::with_capacity(x.nrows()), Vec::new(), Vec::new());
+        for first in (0..x.nrows()).step_by(TILE) {
+            let x = x.subrows(first, TILE.min(x.nrows() - first));
+            let mut gains = gains.as_mut().subcols_mut(0, x.nrows());
+            matmul(gains.as_mut(), Accum::Replace, covariance.as_ref(), x.transpose(), 1.0, Par::Seq);
+            for t in 0..x.nrows() {
+                let row = contiguous_row(x, t, &mut row);
+                let gain = contiguous_row(gains.as_ref().transpose(), t, &mut column);
+                let (variance, mean) = (dot(row, gain), dot(row, self.mean()));
+                let terms = || row.iter().zip(gain).map(|(x, g)| (x * g).abs()).sum::<f64>();
+                let rounding = if variance < 0.0 { d as f64 * f64::EPSILON * terms() } else { 0.0 };
+                seen.push(Projection::new(mean, variance, rounding).map_err(|error| error.at_row(first + t))?);
+            }
+        }
+        Ok(seen)
     }
 }
 

@@ -4,12 +4,11 @@ use vi_linalg::faer::{MatRef, Par};
 
 use super::settings::{RefineInfo, RefineSettings};
 use super::sites::{NaturalPrior, Refinement, cavity, sweep};
-use crate::belief::{Belief, DenseGaussian, DenseStep};
+use crate::belief::{Belief, DenseGaussian};
 use crate::block::{BlockScratch, BlockSettings};
 use crate::check;
 use crate::likelihood::GaussianExpectation;
 use crate::per_row::Likelihoods;
-use crate::rows::contiguous_row;
 use crate::{Error, Stop};
 
 /// The least damping.
@@ -62,6 +61,34 @@ pub fn expectation_propagation<L: Likelihoods<Row: GaussianExpectation>>(
     settings: &RefineSettings,
     par: Par,
 ) -> Result<RefineInfo, Error> {
+    let before = refinement.clone();
+    let (mut info, log_integral) = propagate(prior, refinement, x, y, likelihood, settings, par)?;
+    let told = log_scales(refinement, x, y, likelihood)
+        .and_then(|scales| check::result("log evidence", log_integral + scales));
+    match told {
+        Ok(log_evidence) => info.bounds.push(log_evidence),
+        Err(error) => {
+            *refinement = before;
+            return Err(error);
+        }
+    }
+    Ok(info)
+}
+
+/// The sweeps of [`expectation_propagation`] without the log evidence, which costs as much as a sweep, for fits that go on: the report, and
+/// `log ∫ p₀(θ)·Π exp(r_i·t_i − ½h_i·t_i²) dθ`.
+///
+/// # Errors
+/// As [`expectation_propagation`].
+pub fn propagate<L: Likelihoods<Row: GaussianExpectation>>(
+    prior: &DenseGaussian,
+    refinement: &mut Refinement,
+    x: MatRef<'_, f64>,
+    y: &[f64],
+    likelihood: &L,
+    settings: &RefineSettings,
+    par: Par,
+) -> Result<(RefineInfo, f64), Error> {
     settings.check()?;
     refinement.check(prior, x, y)?;
     likelihood.check_labels(y)?;
@@ -86,11 +113,8 @@ pub fn expectation_propagation<L: Likelihoods<Row: GaussianExpectation>>(
             break;
         }
     }
-    let log_evidence = log_integral + log_scales(&next, x, y, likelihood)?;
-    check::result("log evidence", log_evidence)?;
-    info.bounds.push(log_evidence);
     *refinement = next;
-    Ok(info)
+    Ok((info, log_integral))
 }
 
 /// Follows how much the normalisers of the rows' tilted densities change from sweep to sweep, and sets the damping accordingly.
@@ -155,10 +179,8 @@ fn log_scales<L: Likelihoods<Row: GaussianExpectation>>(
     y: &[f64],
     likelihood: &L,
 ) -> Result<f64, Error> {
-    let (mut step, mut buffer) = (DenseStep::default(), Vec::new());
     let mut sum = 0.0;
-    for (i, &label) in y.iter().enumerate() {
-        let seen = belief.project(contiguous_row(x, i, &mut buffer).into(), 1.0, &mut step)?;
+    for (i, (seen, &label)) in belief.along_rows(x)?.into_iter().zip(y).enumerate() {
         let (r, h) = (sites.slopes()[i], sites.curvatures()[i]);
         let Some((mean, variance)) = cavity(seen, r, h) else { continue };
         let tilted = likelihood.likelihood_of(i).tilted(label, mean, variance).map_err(|error| error.at_row(i))?;

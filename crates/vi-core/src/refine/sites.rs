@@ -1,6 +1,7 @@
 //! A posterior as a prior and one site for each row, and a pass that finds every site anew from its cavity.
 
-use vi_linalg::faer::{Mat, MatRef, Par};
+use vi_linalg::faer::linalg::matmul::matmul;
+use vi_linalg::faer::{Accum, Mat, MatMut, MatRef, Par};
 use vi_linalg::kernels::{dot, symmetric_mul_vec, symmetric_rank_r};
 
 use crate::belief::{Belief, DenseGaussian, factor};
@@ -120,11 +121,8 @@ impl NaturalPrior {
         symmetric_rank_r(precision.as_mut(), 1.0, scaled.as_ref(), x.transpose(), par);
         let cholesky = factor("precision of the sites", precision.as_ref())?;
         let mut shift = self.shift.clone();
-        for t in 0..n {
-            for i in 0..d {
-                shift[i] += sites.slopes()[t] * x[(t, i)];
-            }
-        }
+        let (sum, slopes) = (MatMut::from_column_major_slice_mut(&mut shift, d, 1), sites.slopes());
+        matmul(sum, Accum::Add, x.transpose(), MatRef::from_column_major_slice(slopes, n, 1), 1.0, Par::Seq);
         let mut mean = shift.clone();
         cholesky.solve_vec_in_place(&mut mean)?;
         let log_integral = self.log_scale + 0.5 * (dot(&shift, &mean) - cholesky.log_det());

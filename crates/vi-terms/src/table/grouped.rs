@@ -126,9 +126,9 @@ impl Groups {
         Some(score).filter(|score| *score > IN_RUNS)
     }
 
-    /// Whether these can be the groups of a model with these keys.
+    /// Whether these can be the groups of a model with these keys. It does not have a group of which the second pass has refused all rows.
     pub(crate) fn is_of(&self, keys: &[u64]) -> bool {
         let known = |key: &u64| usize::try_from(*key).is_ok_and(|key| key < self.levels.len());
-        self.keys.len() == self.levels.len() && keys.len() == self.levels.len() && keys.iter().all(known)
+        self.keys.len() == self.levels.len() && keys.iter().all(known)
     }
 }

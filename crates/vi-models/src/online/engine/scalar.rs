@@ -22,7 +22,7 @@ use super::narrow::Around;
 use super::one_pass::OnePass;
 use super::order::RunLabel;
 use super::start::FEWEST;
-use super::sweeps::propagated;
+use super::sweeps::passed;
 use crate::ModelError;
 use crate::likelihood::Offset;
 use crate::marginal::Marginal;
@@ -298,32 +298,25 @@ impl<F: ScalarFamily> Family for F {
             return Ok(Some((belief, state, evidence)));
         }
         let y: Vec<f64> = observed.iter().map(|observed| observed.label).collect();
-        let mut state = self.initial();
         let rounds = if let Pass::ByRows { rounds } = F::PASS { rounds } else { 0 };
-        // A state that is learned anew is not worth more sweeps.
-        let sweeps = |round: usize| match rounds {
-            0 => FIT_PASSES,
-            _ if round + 1 < rounds => SWEEPS_BETWEEN,
-            _ => LAST_SWEEPS,
-        };
-        let settings = |round: usize| RefineSettings { tolerance: FIT_SWEEP, max_sweeps: sweeps(round), block: None };
-        let likelihoods = row_likelihoods(self, &state, observed)?;
-        let (mut fitted, info) = propagated(prior, x, &y, &likelihoods, &settings(0))?;
-        let mut log_evidence = info.bound();
         let has_level = x.ncols().checked_sub(1).is_some_and(|last| (0..x.nrows()).all(|t| x[(t, last)] == 1.0));
-        for round in 1..=rounds {
-            let seen = seen_along_rows(&fitted.belief, x)?;
-            let (learned, gained) = self.fit_state(&state, observed, &seen, has_level)?;
-            state = learned;
-            if round == rounds {
-                log_evidence += gained;
-            } else {
-                let likelihoods = row_likelihoods(self, &state, observed)?;
-                let rows = PerRow(&likelihoods);
-                let settings = settings(round);
-                let info = refine::expectation_propagation(prior, &mut fitted, x, &y, &rows, &settings, Par::Seq)?;
-                log_evidence = info.bound();
-            }
+        let settings = |max_sweeps| RefineSettings { tolerance: FIT_SWEEP, max_sweeps, block: None };
+        let mut state = self.initial();
+        let mut likelihoods = row_likelihoods(self, &state, observed)?;
+        let mut fitted = passed(prior, x, &y, &likelihoods)?;
+        for _ in 1..rounds {
+            // A state that is learned anew is not worth more sweeps.
+            let between = settings(SWEEPS_BETWEEN);
+            refine::propagate(prior, &mut fitted, x, &y, &PerRow(&likelihoods), &between, Par::Seq)?;
+            (state, _) = self.fit_state(&state, observed, &fitted.belief.along_rows(x)?, has_level)?;
+            likelihoods = row_likelihoods(self, &state, observed)?;
+        }
+        let last = settings(if rounds == 0 { FIT_PASSES } else { LAST_SWEEPS });
+        let info = refine::expectation_propagation(prior, &mut fitted, x, &y, &PerRow(&likelihoods), &last, Par::Seq)?;
+        let mut log_evidence = info.bound();
+        if rounds > 0 {
+            let (learned, gained) = self.fit_state(&state, observed, &fitted.belief.along_rows(x)?, has_level)?;
+            (state, log_evidence) = (learned, log_evidence + gained);
         }
         Ok(Some((fitted.belief, state, log_evidence)))
     }
@@ -396,17 +389,6 @@ impl<F: ScalarFamily> Family for F {
         })?;
         failed.map_or(Ok(()), Err)
     }
-}
-
-/// The projection of `belief` along each row of `x`.
-fn seen_along_rows(belief: &DenseGaussian, x: MatRef<'_, f64>) -> Result<Vec<Projection>, Error> {
-    let mut row = vec![0.0; x.ncols()];
-    (0..x.nrows())
-        .map(|t| {
-            row.iter_mut().enumerate().for_each(|(j, value)| *value = x[(t, j)]);
-            belief.predict(&row)
-        })
-        .collect()
 }
 
 /// The site of a row that is `seen` so, and its score.

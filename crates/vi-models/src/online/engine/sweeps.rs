@@ -32,16 +32,26 @@ impl<F: ScalarFamily> Engine<F> {
     }
 }
 
+/// One pass by moment matching.
+pub(super) fn passed<L: GaussianExpectation>(
+    prior: &DenseGaussian,
+    x: MatRef<'_, f64>,
+    y: &[f64],
+    likelihoods: &[L],
+) -> Result<Refinement, Error> {
+    let rules: Vec<_> = likelihoods.iter().map(MomentMatching).collect();
+    refine::first_pass(prior, &PerRow(&rules), x, y, Par::Seq)
+}
+
 /// One pass by moment matching, followed by [`refine::expectation_propagation`].
-pub(super) fn propagated<L: GaussianExpectation>(
+fn propagated<L: GaussianExpectation>(
     prior: &DenseGaussian,
     x: MatRef<'_, f64>,
     y: &[f64],
     likelihoods: &[L],
     settings: &RefineSettings,
 ) -> Result<(Refinement, RefineInfo), Error> {
-    let rules: Vec<_> = likelihoods.iter().map(MomentMatching).collect();
-    let mut refinement = refine::first_pass(prior, &PerRow(&rules), x, y, Par::Seq)?;
+    let mut refinement = passed(prior, x, y, likelihoods)?;
     let rows = PerRow(likelihoods);
     let info = refine::expectation_propagation(prior, &mut refinement, x, y, &rows, settings, Par::Seq)?;
     Ok((refinement, info))
