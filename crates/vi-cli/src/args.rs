@@ -162,7 +162,7 @@ pub(crate) struct Fit {
     #[arg(long)]
     pub(crate) no_sample: bool,
     /// Store the model every ROWS rows; `rvi resume` continues from there.
-    #[arg(long, value_name = "ROWS", requires = "output")]
+    #[arg(long, value_name = "ROWS", requires = "output", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) checkpoint: Option<u64>,
     /// Fix the scales of the inputs after the first rows, so that models of parts of the data can be merged.
     #[arg(long)]
@@ -275,7 +275,7 @@ pub(crate) struct Resume {
     #[arg(long, value_name = "FILE")]
     pub(crate) data: Option<PathBuf>,
     /// Store the model every ROWS rows.
-    #[arg(long, value_name = "ROWS")]
+    #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) checkpoint: Option<u64>,
     /// Read the file again after the pass, as by `fit --refine`.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]

@@ -14,13 +14,14 @@ pub(crate) const STOPPED: u8 = 130;
 
 static WANTED: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| Arc::new(AtomicBool::new(false)));
 
-/// From here on the first signal is a wish; the second ends the command at once.
+/// From here on the first signal is a wish, unless the command does not ask for one; the second ends the command at once.
 ///
 /// # Errors
 /// A system that does not take it.
-pub(crate) fn listen() -> io::Result<()> {
+pub(crate) fn listen(asks: bool) -> io::Result<()> {
     for signal in [SIGINT, SIGTERM] {
-        register_conditional_shutdown(signal, i32::from(STOPPED), Arc::clone(&WANTED))?;
+        let at_once = if asks { Arc::clone(&WANTED) } else { Arc::new(AtomicBool::new(true)) };
+        register_conditional_shutdown(signal, i32::from(STOPPED), at_once)?;
         register(signal, Arc::clone(&WANTED))?;
     }
     Ok(())

@@ -40,7 +40,8 @@ use clap::Parser;
 
 fn main() -> ExitCode {
     let args = args::Args::parse();
-    let done = interrupt::listen().map_err(|error| error::CliError::file(Path::new("signals"), error));
+    let asks = !matches!(args.command, args::Command::Inspect(_));
+    let done = interrupt::listen(asks).map_err(|error| error::CliError::file(Path::new("signals"), error));
     match done.and_then(|()| commands::run(&args.command)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if error.is_closed_pipe() => ExitCode::SUCCESS,

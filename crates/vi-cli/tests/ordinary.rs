@@ -80,7 +80,29 @@ fn a_pass_that_learns_nothing_is_an_error() {
     let text = refused(&folder, "update m.rvi bad.csv --skip-bad");
     assert!(text.contains("no row was learned; the first: ") && text.contains("`one` is not a number"), "{text}");
     assert!(refused(&folder, "update m.rvi blank.csv").contains("no row was learned: no row has a target"));
+    fs::write(folder.join("header.csv"), "x,y\n").unwrap();
+    assert!(refused(&folder, "update m.rvi header.csv").contains("header.csv: the file has no rows"));
     assert_eq!(fs::read(folder.join("m.rvi")).unwrap(), before);
+}
+
+/// One word among many numbers is told where it stands, or left out: not taken for a class, nor its column for texts.
+#[test]
+fn a_slip_among_numbers_is_named_with_its_row() {
+    let folder = folder("ordinary-slip");
+    for (name, slip) in [("word.csv", "hello"), ("inf.csv", "inf"), ("far.csv", "1e309")] {
+        let label = |t: usize| if t == 150 { slip.to_owned() } else { format!("{}.5", t * 7 % 83) };
+        let rows: String = (0..300).map(|t| format!("{},{}\n", t % 40, label(t))).collect();
+        fs::write(folder.join(name), format!("x,y\n{rows}")).unwrap();
+        let said = refused(&folder, &format!("fit {name} -t y -o m.rvi"));
+        assert!(said.contains("row 151") && said.contains(&format!("`{slip}` is not a finite number")), "{said}");
+        let left_out = told(&folder, &format!("fit {name} -t y --skip-bad -o m.rvi"));
+        assert!(left_out.contains("y, a number") && left_out.contains("299 rows learned"), "{left_out}");
+        let age = |t: usize| if t == 150 { slip.to_owned() } else { (t % 40).to_string() };
+        let rows: String = (0..300).map(|t| format!("{},{}\n", age(t), t * 7 % 83)).collect();
+        fs::write(folder.join(name), format!("x,y\n{rows}")).unwrap();
+        let said = refused(&folder, &format!("fit {name} -t y -o m.rvi"));
+        assert!(said.contains("row 151") && said.contains("`x`") && said.contains(slip), "{said}");
+    }
 }
 
 #[test]

@@ -76,6 +76,12 @@ fn a_killed_pass_is_resumed_to_the_same_bits() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.starts_with("rvi: stopped after row ") && said.contains("`rvi resume m.rvi` continues"), "{said}");
     assert!(rows(&folder, "m.rvi") < MANY as u64 && parts_left(&folder) == 0);
+    assert!(told(&folder, "inspect m.rvi").contains("`rvi resume` goes on"));
+    fs::copy(folder.join("m.rvi"), folder.join("left.rvi")).unwrap();
+    let more = command(&folder, "update left.rvi data.csv --output more.rvi").output().unwrap();
+    assert!(String::from_utf8(more.stderr).unwrap().contains("`rvi resume` no longer learns its other rows"));
+    fs::remove_file(folder.join("left.rvi")).unwrap();
+    fs::remove_file(folder.join("more.rvi")).unwrap();
     // Elsewhere by now.
     fs::rename(folder.join("data.csv"), folder.join("moved.csv")).unwrap();
     assert!(refused(&folder, "resume m.rvi").contains("data.csv: "));

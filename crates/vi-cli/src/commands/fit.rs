@@ -87,16 +87,18 @@ pub(super) fn whole_pass(
     show: &Show,
 ) -> Result<(), CliError> {
     let (before, read) = (document.scores.rows, document.row());
+    stopped(&mut document, true);
     let mut progress = Progress::new();
     let learned = learn(&mut document, &mut source, first, |document, source| {
         progress.row(|| source.share());
         match store.every {
-            Some(every) if document.row().is_multiple_of(every.max(1)) => store.save(document)?,
+            Some(every) if document.row().is_multiple_of(every) => store.save(document)?,
             _ => {}
         }
         interrupt::check()
     });
     drop(progress);
+    stopped(&mut document, learned.is_err());
     match (learned, store.path) {
         (Err(CliError::Stop), Some(path)) => {
             store.save(&document)?;
@@ -104,8 +106,9 @@ pub(super) fn whole_pass(
         }
         (Err(CliError::Stop), None) => return Err(CliError::Lost { row: document.row() }),
         (Err(error), _) => return Err(error),
-        (Ok(()), _) if document.scores.rows == before && document.row() > read => {
-            return Err(source.refused(TermsError::Nothing));
+        (Ok(()), _) if document.scores.rows == before && (document.row() > read || read == 0) => {
+            let none = if document.row() == 0 { TermsError::Empty } else { TermsError::Nothing };
+            return Err(source.refused(none));
         }
         (Ok(()), _) => store.save(&document)?,
     }
@@ -144,6 +147,13 @@ pub(super) fn whole_pass(
         document.model.catch_up()?;
     }
     report::fitted(&document, &pass, store.path, show)
+}
+
+/// Records whether rows of the last pass are left.
+fn stopped(document: &mut Document, is: bool) {
+    if let Some(pass) = document.passes.last_mut() {
+        pass.stopped = is;
+    }
 }
 
 /// Learns the rows of a file again in a random order, if that is still to come, they are all that the model has learned, and it can be read again.
@@ -200,6 +210,13 @@ pub(super) fn update(args: &Update) -> Result<(), CliError> {
     };
     let input = args.input.input();
     let source = File::open(&input)?;
+    if let Some(pass) = document.passes.last().filter(|pass| pass.stopped) {
+        tell::warn(&format!(
+            "{} was stopped after row {}: `rvi resume` no longer learns its other rows",
+            pass.input.data.display(),
+            pass.rows
+        ));
+    }
     document.passes.push(Pass::new(&input));
     let store = Store { path: Some(path), held, every: None, after: None };
     whole_pass(document, source, Vec::new(), store, begun, &args.show)

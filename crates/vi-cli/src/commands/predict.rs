@@ -49,11 +49,13 @@ fn write_all(
     // Columns that the file has not are an error before anything is written.
     let keep = args.keep.iter().map(|name| source.columns().position(name)).collect::<Result<Vec<_>, _>>();
     let keep = keep.map_err(|error| source.refused(error))?;
-    if let Some(name) = args.keep.iter().find(|name| columns.contains(name)) {
-        let what = format!("`{name}` is a column of the predictions; rename that of the file");
-        return Err(source.refused(TermsError::Option { option: "keep", value: name.clone(), what }));
+    for name in &args.keep {
+        if columns.contains(name) {
+            let what = format!("`{name}` is a column of the predictions already; rename that of the file");
+            return Err(source.refused(TermsError::Option { option: "keep", value: name.clone(), what }));
+        }
+        columns.push(name.clone());
     }
-    columns.extend_from_slice(&args.keep);
     let answers = document.answers(source.columns()).map_err(|error| source.refused(error))?;
     let mut table = Table::new(format, columns, out).map_err(failed)?;
     let each = |record: &Record, mut fields: Vec<Value>| {

@@ -92,6 +92,9 @@ pub struct Pass {
     pub rows: u64,
     /// The hash of those that could be read.
     pub fingerprint: u64,
+    /// Whether rows are left, or may be, since the pass was stopped.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stopped: bool,
 }
 
 impl Pass {
@@ -101,7 +104,7 @@ impl Pass {
     /// A pass about to begin.
     #[must_use]
     pub fn new(input: &Input) -> Self {
-        Self { input: input.clone(), rows: 0, fingerprint: Self::START }
+        Self { input: input.clone(), rows: 0, fingerprint: Self::START, stopped: false }
     }
 }
 

@@ -7,7 +7,7 @@ use vi_models::online::{BeliefKind, Coefficient, Kind as Family, Model, OnlineGr
 use vi_models::{Interval, Marginal, ModelError};
 
 use crate::TermsError;
-use crate::table::document::Document;
+use crate::table::document::{Document, Pass};
 use crate::table::effects::{Share, curves, shares};
 use crate::table::grouped::{GroupEffect, Groups};
 use crate::table::plan::{is_by_class, is_of_logarithm};
@@ -151,9 +151,10 @@ pub fn head(document: &Document) -> String {
         words.push("a larger `--sniff` would use it".to_owned());
         text += &wrapped("changed       ", &words);
     }
-    let twice = twice(document);
-    if !twice.is_empty() {
-        text += &wrapped("learned twice ", &twice);
+    for (title, files) in [("stopped       ", stopped(document)), ("learned twice ", twice(document))] {
+        if !files.is_empty() {
+            text += &wrapped(title, &files);
+        }
     }
     if let Some(rows) = document.imported {
         add(&mut text, &format!("imported      the posterior of {}\n", many(rows, "row")));
@@ -267,6 +268,16 @@ fn factor(log: f64) -> String {
         log if log < 0.0 => format!("{} % narrower", number(-100.0 * log.exp_m1())),
         log => format!("{} % wider", number(100.0 * log.exp_m1())),
     }
+}
+
+/// The files of which only the first rows were learned.
+fn stopped(document: &Document) -> Vec<String> {
+    let last = document.passes.len().saturating_sub(1);
+    let remedy = |k: usize| if k == last { "; `rvi resume` goes on" } else { "" };
+    let of = |(k, pass): (usize, &Pass)| {
+        format!("{} after row {}{}", pass.input.data.display(), grouped(pass.rows), remedy(k))
+    };
+    document.passes.iter().enumerate().filter(|(_, pass)| pass.stopped).map(of).collect()
 }
 
 /// The files whose rows another had taught the model before.
@@ -540,10 +551,10 @@ pub fn card(document: &Document) -> Result<Value, TermsError> {
     let spread = spread(&document.model, true)?;
     let info = document.model.info();
     let settings = document.model.settings();
-    let pass = |pass: &crate::table::document::Pass| {
+    let pass = |pass: &Pass| {
         json!({
             "file": pass.input.data.display().to_string(), "rows": pass.rows,
-            "fingerprint": format!("fnv1a:{:016x}", pass.fingerprint),
+            "fingerprint": format!("fnv1a:{:016x}", pass.fingerprint), "stopped": pass.stopped,
         })
     };
     let data: Vec<Value> = document.passes.iter().map(pass).collect();

@@ -61,6 +61,9 @@ pub(crate) fn values_of<S: Source>(source: &mut S, column: &str) -> Result<Vec<S
 /// Classes beyond which a target of words is taken for a mistake.
 const MOST_CLASSES: usize = 200;
 
+/// Values beyond which a few that are no numbers, among many that are, are taken for slips.
+const MANY: usize = 20;
+
 impl Target {
     /// The target, inferred from values of it, those of the first records.
     ///
@@ -79,8 +82,15 @@ impl Target {
         if found.is_empty() {
             return Err(fail("no value in the first rows, so there is nothing to learn".to_owned()));
         }
-        let numbers: Option<Vec<f64>> =
-            found.iter().map(|text| text.parse().ok().filter(|x: &f64| x.is_finite())).collect();
+        let numbers: Vec<f64> =
+            found.iter().filter_map(|text| text.parse().ok().filter(|x: &f64| x.is_finite())).collect();
+        // A slip among so many numbers is told where it is learned.
+        let are_numbers = numbers.len() == found.len()
+            || family != Family::Classes
+                && classes.is_empty()
+                && numbers.len() > MANY
+                && 10 * numbers.len() > 9 * found.len();
+        let numbers = Some(numbers).filter(|_| are_numbers);
         let two = |low: f64| numbers.as_ref().is_some_and(|numbers| numbers.iter().all(|x| *x == low || *x == 1.0));
         let zero_one = two(0.0) || two(-1.0);
         // Two values that return are classes, whichever they are.
@@ -123,7 +133,8 @@ impl Target {
             }
             (_, Some(_)) => TargetKind::Number,
             (_, None) => {
-                let word = found.iter().find(|text| text.parse::<f64>().is_err()).unwrap_or(&found[0]);
+                let is_finite = |text: &String| text.parse::<f64>().is_ok_and(f64::is_finite);
+                let word = found.iter().find(|text| !is_finite(text)).unwrap_or(&found[0]);
                 let what = marked(&found).unwrap_or_else(|| "for classes use `--family classes`".to_owned());
                 return Err(fail(format!("`{word}` is not a number; {what}")));
             }
@@ -154,7 +165,7 @@ impl Target {
             },
             TargetKind::Number => {
                 let value = text.parse().ok().filter(|x: &f64| x.is_finite());
-                value.map(Some).ok_or_else(|| wrong("a finite number", ""))
+                value.map(Some).ok_or_else(|| wrong("a finite number", "; `--family classes` takes words as classes"))
             }
             TargetKind::Count => {
                 let value = text.parse().ok().filter(|x: &f64| x.is_finite() && *x >= 0.0 && x.fract() == 0.0);
@@ -218,6 +229,11 @@ mod tests {
         assert_eq!(kind(&["3", "0"], Family::Count, &[]), Ok(TargetKind::Count));
         assert!(kind(&["1.5"], Family::Count, &[]).unwrap_err().contains("counts"));
         assert!(kind(&["late", "4"], Family::Number, &[]).unwrap_err().contains("`late` is not a number"));
+        assert!(kind(&["inf", "4"], Family::Number, &[]).unwrap_err().contains("`inf` is not a number"));
+        let numbers: Vec<String> = (0..30).map(|k| format!("{k}.5")).collect();
+        let slip: Vec<&str> = numbers.iter().map(String::as_str).chain(["hello"]).collect();
+        assert_eq!(kind(&slip, Family::Auto, &[]), Ok(TargetKind::Number));
+        assert!(matches!(kind(&slip, Family::Classes, &[]), Ok(TargetKind::Classes(all)) if all.len() == 31));
         assert!(kind(&["late"], Family::Auto, &[]).unwrap_err().contains("`--classes`"));
         assert!(kind(&["", "NA"], Family::Auto, &[]).unwrap_err().contains("no value"));
         let money = kind(&["$1,200.5", "$3"], Family::Number, &[]).unwrap_err();

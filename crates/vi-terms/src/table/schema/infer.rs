@@ -50,7 +50,7 @@ impl InferSettings<'_> {
 
 /// Whether a field says that nothing is known.
 pub(crate) fn is_missing(text: &str) -> bool {
-    const WORDS: [&str; 8] = ["", "na", "n/a", "nan", "null", "none", "?", "-"];
+    const WORDS: [&str; 13] = ["", "na", "n/a", "nan", "null", "none", "?", "-", ".", "--", "#n/a", "<na>", "n/d"];
     text.len() <= 4 && WORDS.iter().any(|word| text.eq_ignore_ascii_case(word))
 }
 
@@ -312,9 +312,14 @@ pub(crate) fn kind_of(name: &str, fields: &[&str], told: Option<Told>, most_leve
     if counts.len() == 1 && !missing && fields.len() > 1 {
         return Err(format!("always `{first}` in the first rows"));
     }
-    if told == Some(Told::Number) || !as_text && counts.len() > most_levels.min(known.len() / 2) {
-        let numbers: Vec<f64> = known.iter().filter_map(|text| number(text).ok()).collect();
-        let codes = known.iter().all(|text| number(text).is_ok() || has_letter_and_digit(text));
+    let numbers: Vec<f64> = known.iter().filter_map(|text| number(text).ok()).collect();
+    let slips = known.len() - numbers.len();
+    let values = counts.keys().filter(|text| number(text).is_ok()).count();
+    if told == Some(Told::Number)
+        || !as_text && (counts.len() > most_levels.min(known.len() / 2) || values >= MANY && 100 * slips <= known.len())
+    {
+        let mut others = known.iter().filter(|text| text.parse::<f64>().is_err()).peekable();
+        let codes = others.peek().is_some() && others.all(|text| has_letter_and_digit(text));
         // What is no number among so many is a mistake, which is told where it is learned; unless `273b` stands among 273 and 274.
         let likely = known.len() > 20 && 10 * numbers.len() > 9 * known.len() && !codes;
         if likely || told == Some(Told::Number) && !numbers.is_empty() {
@@ -494,6 +499,14 @@ mod tests {
         let total: Vec<String> = (0..30).map(|i| i.to_string()).chain(["Total".to_owned()]).collect();
         let total: Vec<&str> = total.iter().map(String::as_str).collect();
         assert_eq!(kind(&total), Ok(Kind::Number { mean: 14.5, tells_missing: false }));
+        // One slip among values that come again; a code is none.
+        let one_of =
+            |odd: &str| (0..300).map(|i| if i == 70 { odd.to_owned() } else { (i % 25).to_string() }).collect();
+        for (odd, is_number) in [("typo", true), ("1e309", true), ("inf", true), ("16b", false)] {
+            let ages: Vec<String> = one_of(odd);
+            let ages: Vec<&str> = ages.iter().map(String::as_str).collect();
+            assert_eq!(matches!(kind_of("c", &ages, None, 100), Ok(Kind::Number { .. })), is_number, "{odd}");
+        }
         let identifiers: Vec<String> = (0..30).map(|i| format!("N{i}")).collect();
         let identifiers: Vec<&str> = identifiers.iter().map(String::as_str).collect();
         assert!(kind(&identifiers).unwrap_err().contains("identifier"));
