@@ -165,7 +165,7 @@ impl Target {
             },
             TargetKind::Number => {
                 let value = text.parse().ok().filter(|x: &f64| x.is_finite());
-                value.map(Some).ok_or_else(|| wrong("a finite number", "; `--family classes` takes words as classes"))
+                value.map(Some).ok_or_else(|| wrong("a finite number", ""))
             }
             TargetKind::Count => {
                 let value = text.parse().ok().filter(|x: &f64| x.is_finite() && *x >= 0.0 && x.fract() == 0.0);
