@@ -14,7 +14,7 @@ pub(crate) const STOPPED: u8 = 130;
 
 static WANTED: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| Arc::new(AtomicBool::new(false)));
 
-/// From here on the first signal is a wish, unless the command does not ask for one; the second ends the command at once.
+/// From here on the first signal is a wish, and the second ends the command at once; so does the first where the command never `asks` for wishes.
 ///
 /// # Errors
 /// A system that does not take it.

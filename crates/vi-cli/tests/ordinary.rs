@@ -85,7 +85,7 @@ fn a_pass_that_learns_nothing_is_an_error() {
     assert_eq!(fs::read(folder.join("m.rvi")).unwrap(), before);
 }
 
-/// One word among many numbers is told where it stands, or left out: not taken for a class, nor its column for texts.
+/// One word among many numbers is an error of its row, or is left out: no class, and no column of texts.
 #[test]
 fn a_slip_among_numbers_is_named_with_its_row() {
     let folder = folder("ordinary-slip");

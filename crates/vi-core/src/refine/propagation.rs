@@ -61,17 +61,12 @@ pub fn expectation_propagation<L: Likelihoods<Row: GaussianExpectation>>(
     settings: &RefineSettings,
     par: Par,
 ) -> Result<RefineInfo, Error> {
-    let before = refinement.clone();
-    let (mut info, log_integral) = propagate(prior, refinement, x, y, likelihood, settings, par)?;
-    let told = log_scales(refinement, x, y, likelihood)
-        .and_then(|scales| check::result("log evidence", log_integral + scales));
-    match told {
-        Ok(log_evidence) => info.bounds.push(log_evidence),
-        Err(error) => {
-            *refinement = before;
-            return Err(error);
-        }
-    }
+    let mut next = refinement.clone();
+    let (mut info, log_integral) = propagate(prior, &mut next, x, y, likelihood, settings, par)?;
+    let log_evidence = log_integral + log_scales(&next, x, y, likelihood)?;
+    check::result("log evidence", log_evidence)?;
+    info.bounds.push(log_evidence);
+    *refinement = next;
     Ok(info)
 }
 
@@ -80,6 +75,20 @@ pub fn expectation_propagation<L: Likelihoods<Row: GaussianExpectation>>(
 ///
 /// # Errors
 /// As [`expectation_propagation`].
+///
+/// ```
+/// use vi_core::{refine, BernoulliLogit, DenseGaussian, Mixture8, MomentMatching};
+/// use vi_linalg::faer::{MatRef, Par};
+/// let x = MatRef::from_row_major_slice(&[1.0, 0.2, 1.0, -1.3, 1.0, 2.1, 1.0, -0.4], 4, 2);
+/// let y = [1.0, 0.0, 1.0, 0.0];
+/// let prior = DenseGaussian::isotropic(&[0.0, 0.0], 10.0)?;
+/// let logit = BernoulliLogit(Mixture8);
+/// let mut posterior = refine::first_pass(&prior, &MomentMatching(logit), x, &y, Par::Seq)?;
+/// let one = refine::RefineSettings { max_sweeps: 1, ..Default::default() };
+/// let (info, _) = refine::propagate(&prior, &mut posterior, x, &y, &logit, &one, Par::Seq)?;
+/// assert!(info.sweeps == 1 && info.bounds.is_empty());
+/// # Ok::<(), vi_core::Error>(())
+/// ```
 pub fn propagate<L: Likelihoods<Row: GaussianExpectation>>(
     prior: &DenseGaussian,
     refinement: &mut Refinement,

@@ -92,7 +92,7 @@ pub struct Pass {
     pub rows: u64,
     /// The hash of those that could be read.
     pub fingerprint: u64,
-    /// Whether rows are left, or may be, since the pass was stopped.
+    /// Whether the pass was stopped before the end of the table.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stopped: bool,
 }

@@ -126,7 +126,7 @@ impl Groups {
         Some(score).filter(|score| *score > IN_RUNS)
     }
 
-    /// Whether these can be the groups of a model with these keys. It does not have a group of which the second pass has refused all rows.
+    /// Whether these can be the groups of a model with these keys; a group has none where a second pass refused all its rows.
     pub(crate) fn is_of(&self, keys: &[u64]) -> bool {
         let known = |key: &u64| usize::try_from(*key).is_ok_and(|key| key < self.levels.len());
         self.keys.len() == self.levels.len() && keys.iter().all(known)

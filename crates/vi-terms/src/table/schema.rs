@@ -17,7 +17,8 @@ use serde::{Deserialize, Serialize};
 pub(crate) use self::encoded::Encoded;
 pub(crate) use self::features::{Features, Map};
 pub(crate) use self::infer::{
-    InferSettings, Told, distinct, distinct_words, infer, is_called_identifier, is_missing, kind_of, names_rows,
+    InferSettings, MANY, Told, distinct, distinct_words, infer, is_called_identifier, is_missing, kind_of, names_rows,
+    nearly_all,
 };
 pub(crate) use self::kind::Kind;
 use self::kind::Wrong;

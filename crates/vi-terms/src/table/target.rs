@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::TermsError;
 use crate::table::options::Family;
-use crate::table::schema::{distinct, distinct_words, is_missing};
+use crate::table::schema::{MANY, distinct, distinct_words, is_missing, nearly_all};
 use crate::table::source::{Record, Source};
 
 /// The column to predict, and what its values are.
@@ -61,9 +61,6 @@ pub(crate) fn values_of<S: Source>(source: &mut S, column: &str) -> Result<Vec<S
 /// Classes beyond which a target of words is taken for a mistake.
 const MOST_CLASSES: usize = 200;
 
-/// Values beyond which a few that are no numbers, among many that are, are taken for slips.
-const MANY: usize = 20;
-
 impl Target {
     /// The target, inferred from values of it, those of the first records.
     ///
@@ -84,12 +81,12 @@ impl Target {
         }
         let numbers: Vec<f64> =
             found.iter().filter_map(|text| text.parse().ok().filter(|x: &f64| x.is_finite())).collect();
-        // A slip among so many numbers is told where it is learned.
+        // A slip among many numbers is an error of its row, not of the column.
         let are_numbers = numbers.len() == found.len()
             || family != Family::Classes
                 && classes.is_empty()
                 && numbers.len() > MANY
-                && 10 * numbers.len() > 9 * found.len();
+                && nearly_all(numbers.len(), found.len());
         let numbers = Some(numbers).filter(|_| are_numbers);
         let two = |low: f64| numbers.as_ref().is_some_and(|numbers| numbers.iter().all(|x| *x == low || *x == 1.0));
         let zero_one = two(0.0) || two(-1.0);

@@ -321,13 +321,13 @@ pub(crate) fn kind_of(name: &str, fields: &[&str], told: Option<Told>, most_leve
         let mut others = known.iter().filter(|text| text.parse::<f64>().is_err()).peekable();
         let codes = others.peek().is_some() && others.all(|text| has_letter_and_digit(text));
         // What is no number among so many is a mistake, which is told where it is learned; unless `273b` stands among 273 and 274.
-        let likely = known.len() > 20 && 10 * numbers.len() > 9 * known.len() && !codes;
+        let likely = known.len() > MANY && nearly_all(numbers.len(), known.len()) && !codes;
         if likely || told == Some(Told::Number) && !numbers.is_empty() {
             let mean = mean_of(&numbers);
             return Ok(Kind::Number { mean, tells_missing: missing });
         }
     }
-    if known.len() > MANY && nearly_distinct(counts.len(), known.len()) && !as_text {
+    if known.len() > MANY && nearly_all(counts.len(), known.len()) && !as_text {
         let (levels, rows) = (counts.len(), known.len());
         return Err(format!("{levels} values in {rows} rows: {NAMED}"));
     }
@@ -354,11 +354,12 @@ pub(crate) fn names_rows(why: &str) -> bool {
     why == NUMBERED || why.ends_with(NAMED)
 }
 
-/// Rows up to which values that all differ tell nothing of what a column is.
-const MANY: usize = 20;
+/// The number of values up to which they tell nothing of what a column is.
+pub(crate) const MANY: usize = 20;
 
-fn nearly_distinct(values: usize, rows: usize) -> bool {
-    10 * values > 9 * rows
+/// Whether a part of some values or rows is nearly all of them.
+pub(crate) fn nearly_all(part: usize, whole: usize) -> bool {
+    10 * part > 9 * whole
 }
 
 /// Whether whole numbers, another in each row, name the rows: by what the column is called, or since they only count the rows.
@@ -370,7 +371,7 @@ fn is_identifier(name: &str, numbers: &[f64]) -> bool {
         return false;
     }
     let distinct: HashSet<u64> = numbers.iter().map(|x| x.to_bits()).collect();
-    if !nearly_distinct(distinct.len(), numbers.len()) {
+    if !nearly_all(distinct.len(), numbers.len()) {
         return false;
     }
     let counts = numbers[0].abs() <= 1.0 && numbers.windows(2).all(|pair| pair[1] == pair[0] + 1.0);
