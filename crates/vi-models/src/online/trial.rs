@@ -18,7 +18,7 @@ use crate::ModelError;
 const MOST_ROWS: u64 = Trial::MOST_ROWS as u64;
 
 /// Rows after which candidates that are far behind are given up; then again at each doubling.
-const FEWEST_ROWS: u64 = 60;
+const FEWEST_ROWS: u64 = 90;
 
 /// Nats behind the best beyond which a candidate is given up before the end.
 const BEHIND: f64 = 100.0;

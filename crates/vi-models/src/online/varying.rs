@@ -1,5 +1,6 @@
 //! Linear regression whose noise follows the inputs: one predictor of the label, one of the logarithm of its spread.
 
+mod left_out;
 mod log_scale;
 
 use rand::Rng;
@@ -11,7 +12,7 @@ use vi_core::{Error, Projection};
 use self::log_scale::{FARTHEST, LogScale};
 use super::engine::{Engine, EngineWire, Kept, Parts, check_offset};
 use super::linear::NumberPredicted;
-use super::observation::{Given, Observation, Size};
+use super::observation::{Given, Observation};
 use super::robust::Robust;
 use super::robust::noise::Noise;
 use super::{Coefficient, Draw, OnlineInfo, OnlineSettings, Row, Rows};
@@ -21,9 +22,6 @@ use crate::{Marginal, ModelError};
 const LEVEL: f64 = 1e-3;
 /// The distance of an input from its mean, in deviations of the first rows, beyond which the spread stays as it is there.
 const REACH: f64 = 10.0;
-/// The first rows from whose number on distances are taken anew, and the least share of a row's precision that is taken for that of all others.
-const FEWEST_ANEW: usize = 20;
-const LEAST_LEFT: f64 = 0.05;
 
 /// Linear regression on a stream whose noise has heavy tails and a spread that follows the inputs.
 ///
@@ -185,45 +183,23 @@ impl OnlineVarying {
         Ok(std::mem::replace(&mut self.engine.rows, rows))
     }
 
-    /// The first rows with their distances from the fit of all others: those that they had when they came are large where the label's weights had learned
-    /// little. The mean square of both stands, since the fit of all others alone can close in on labels that many rows share. The log spread is learned from
-    /// them anew. The label has learned `more` rows. Returns the rows as they were, if both predictors keep them.
-    ///
-    /// A row whose noise has the variance `1/h` and along which the fit of all rows sees `N(a, ν)` is at `(y − a)/(1 − hν)` from the fit of the others,
-    /// whose variance there is `ν/(1 − hν)`; of Student-t noise `h = (k + 1)/(kσ² + (y − a)²)`.
-    fn distances_anew(&mut self, more: usize) -> Result<Option<Vec<Kept>>, ModelError> {
-        let (rows, target) = (&self.engine.rows, self.engine.design.target);
-        if rows.len() != self.spread.rows.len() + more || rows.len() < FEWEST_ANEW {
-            return Ok(None);
-        }
-        let (dof, scale) = self.noise();
-        let mut anew = self.spread.rows.clone();
-        for (own, Kept { row, observed }) in anew.iter_mut().zip(rows) {
-            let seen = moments(self.engine.project(row.as_row(), 0.0)?.into_iter());
-            let (variance, factor) = (seen.variance * target.scale * target.scale, observed.size(Size::Factor)?);
-            let r = target.inner(observed.label) - observed.offset - target.centre - target.scale * seen.mean;
-            let square = (scale * factor).powi(2);
-            let h = if dof.is_finite() { (dof + 1.0) / (dof * square + r * r) } else { square.recip() };
-            let left = (1.0 - h * observed.weight * variance).max(LEAST_LEFT);
-            let Observation { label: before, weight, .. } = own.observed;
-            let distance = std::f64::consts::FRAC_1_SQRT_2 * before.hypot(r / left);
-            let variance = 0.5 * (own.observed.size(Size::Variance)? + variance / left);
-            own.observed = Observation::new(distance.copysign(r)).weight(weight).given(Given::Variance(variance));
-        }
-        Ok(Some(std::mem::replace(&mut self.spread.rows, anew)))
-    }
-
     /// The parts of the prediction and the log spread before the row, which is then learned.
     fn learn(&mut self, row: Row<'_>, observed: Observation) -> Result<Learned, ModelError> {
-        let before = if self.engine.starts_anew_next() { Some(self.factors_anew()?) } else { None };
-        let learned = self.learn_both(row, observed);
-        if let (Some(rows), Err(_)) = (before, &learned) {
-            self.engine.rows = rows;
+        if !self.engine.starts_anew_next() {
+            return self.learn_both(row, observed, &[]);
+        }
+        let before = self.factors_anew()?;
+        // The label's predictor drops its first rows where they end.
+        let rows = self.engine.rows.clone();
+        let learned = self.learn_both(row, observed, &rows);
+        if learned.is_err() {
+            self.engine.rows = before;
         }
         learned
     }
 
-    fn learn_both(&mut self, row: Row<'_>, observed: Observation) -> Result<Learned, ModelError> {
+    /// As [`learn`](Self::learn); `rows` are the first rows where the label's weights are learned anew from them and this one.
+    fn learn_both(&mut self, row: Row<'_>, observed: Observation, rows: &[Kept]) -> Result<Learned, ModelError> {
         let (spread, target) = (self.log_spread(row), self.engine.design.target);
         let (spread, parts) = self.engine.counted(|engine| {
             let spread = spread?;
@@ -235,7 +211,7 @@ impl OnlineVarying {
             let r = target.inner(observed.label) - observed.offset - target.centre - target.scale * seen.mean;
             let variance = seen.variance * target.scale * target.scale;
             let told = Observation::new(r).weight(observed.weight).given(Given::Variance(variance));
-            let anew = if self.spread.starts_anew_next() { self.distances_anew(1).ok().flatten() } else { None };
+            let anew = if self.spread.starts_anew_next() { self.distances_anew(rows).ok().flatten() } else { None };
             let mut space = Vec::new();
             let row = self.seen_by_spread(row, &mut space);
             let counted = self.spread.counted(|spread| spread.update(row, told));
@@ -294,18 +270,32 @@ impl OnlineVarying {
     /// # Errors
     /// Those of a fit, which leave the model unchanged.
     pub fn catch_up(&mut self) -> Result<(), ModelError> {
-        let spread = self.spread.clone();
-        let caught_up = self.distances_anew(0).and_then(|_| self.spread.catch_up()).and_then(|()| {
-            if self.engine.fixed {
-                return self.engine.catch_up();
-            }
-            let rows = self.factors_anew()?;
-            self.engine.catch_up().inspect_err(|_| self.engine.rows = rows)
-        });
-        if caught_up.is_err() {
-            self.spread = spread;
+        let mut next = self.clone();
+        next.fit_label()?;
+        next.fit_spread()?;
+        if !next.engine.fixed {
+            next.fit_label()?;
+            next.fit_spread()?;
         }
-        caught_up
+        *self = next;
+        Ok(())
+    }
+
+    /// Fits the label's weights to the first rows, with the spreads as they are.
+    fn fit_label(&mut self) -> Result<(), ModelError> {
+        if !self.engine.fixed {
+            self.factors_anew()?;
+        }
+        self.engine.catch_up()
+    }
+
+    /// Fits the spread to the distances of the first rows from the label's fit as it is.
+    fn fit_spread(&mut self) -> Result<(), ModelError> {
+        let rows = std::mem::take(&mut self.engine.rows);
+        let anew = self.distances_anew(&rows);
+        self.engine.rows = rows;
+        anew?;
+        self.spread.catch_up()
     }
 
     /// The log evidence of all rows so far, in nats, as [`OnlineRobust::evidence`](super::OnlineRobust::evidence): each label's noise has the
@@ -449,41 +439,3 @@ impl<'de> Deserialize<'de> for OnlineVarying {
 
 one_predictor!(OnlineVarying);
 predicts_batches!(OnlineVarying, NumberPredicted);
-
-#[cfg(test)]
-mod tests {
-    use rand::{RngExt, SeedableRng};
-    use rand_chacha::ChaCha8Rng;
-    use rand_distr::StandardNormal;
-
-    use super::*;
-
-    #[test]
-    fn distances_anew_are_those_from_models_of_all_other_rows() {
-        const D: usize = 6;
-        let mut rng = ChaCha8Rng::seed_from_u64(3);
-        let rows: Vec<[f64; D]> = (0..70).map(|_| std::array::from_fn(|_| rng.sample(StandardNormal))).collect();
-        let labels: Vec<f64> =
-            rows.iter().map(|x| 3.0 * x.iter().sum::<f64>() + rng.sample::<f64, _>(StandardNormal)).collect();
-        let without = |left_out: usize| {
-            let mut model = OnlineVarying::new(D).unwrap();
-            for (i, (x, y)) in rows.iter().zip(&labels).enumerate() {
-                if i != left_out {
-                    model.update(x, *y).unwrap();
-                }
-            }
-            model.catch_up().unwrap();
-            model
-        };
-        let mut model = without(rows.len());
-        let before: Vec<f64> = model.spread.rows.iter().map(|own| own.observed.label).collect();
-        assert!(model.distances_anew(0).unwrap().is_some());
-        for i in (0..rows.len()).step_by(5) {
-            let told = model.spread.rows[i].observed.label;
-            let found = (2.0 * told * told - before[i] * before[i]).sqrt().copysign(told);
-            let others = without(i).predict(&rows[i]).unwrap();
-            // The noise has deviation 1, which the row left out moves, and its weight is that of Student-t noise.
-            assert!((found - (labels[i] - others.mean())).abs() < 0.15, "{i}: {found} {}", labels[i] - others.mean());
-        }
-    }
-}
