@@ -7,11 +7,11 @@ use crate::Fault;
 use crate::ffi::{Aggregate, Heap, Input, Kind, States};
 use crate::fold::{self, Said};
 
-/// The key of each row in a column, which is of texts where `TEXT` and of whole numbers elsewhere; `None` for null.
-pub(crate) fn keys<'a, const TEXT: bool>(
-    input: &Input<'a>,
-    column: usize,
-) -> Result<Box<dyn Fn(usize) -> Result<Option<GroupKey>, Fault> + 'a>, Fault> {
+/// The key of a row; `None` for null.
+type Keys<'a> = Box<dyn Fn(usize) -> Result<Option<GroupKey>, Fault> + 'a>;
+
+/// The keys in a column, which is of texts where `TEXT` and of whole numbers elsewhere.
+pub(crate) fn keys<'a, const TEXT: bool>(input: &Input<'a>, column: usize) -> Result<Keys<'a>, Fault> {
     if !TEXT {
         let numbers = input.integers(column)?;
         return Ok(Box::new(move |row| Ok(numbers(row).map(GroupKey::from))));

@@ -34,13 +34,9 @@ impl Adding for Pooling {
 
     fn coerce(found: &[DataType]) -> Result<Vec<DataType>> {
         let (settings, rest) = found.split_at(found.len().saturating_sub(2));
-        let (key, posterior) = match (settings, rest) {
-            ([] | [_], [key, posterior]) => (key, posterior),
-            _ => {
-                let what =
-                    "takes the key of a group and the posterior of its rows, with settings before them or without";
-                return Err(SqlError::Refused { function: NAME, what }.into());
-            }
+        let ([] | [_], [key, posterior]) = (settings, rest) else {
+            let what = "takes the key of a group and the posterior of its rows, with settings before them or without";
+            return Err(SqlError::Refused { function: NAME, what }.into());
         };
         let mut out = settings.iter().map(|own| types::text(NAME, "the settings", own)).collect::<Result<Vec<_>>>()?;
         out.extend([types::key(NAME, key)?, types::record(NAME, "the posterior", posterior)?]);
