@@ -13,6 +13,8 @@ D = 10
 GROUPS = 10_000
 THREADS = 2
 REPEATS = 5
+# Of the pool: groups, and features of each row.
+POOLED, POOLED_D = 100_000, 6
 
 
 def measure(db, query):
@@ -23,6 +25,29 @@ def measure(db, query):
         db.execute(query).fetchall()
         best = min(best, time.perf_counter() - begun)
     return best
+
+
+def pools(db):
+    """Seconds for each of many groups to be fitted, for their pool, and for what reads it."""
+    names = ", ".join(f"random() - 0.5 AS x{j}" for j in range(POOLED_D))
+    row = ", ".join(f"x{j}" for j in range(POOLED_D))
+    source = f"SELECT i * 7919 % {POOLED} AS g, random() AS y, {names} FROM range({ROWS // 5}) s(i)"
+    db.execute(f"CREATE TABLE rows AS SELECT g, y + 0.3 * sin(g) AS y, [{row}] AS l, [{row}]::DOUBLE[{POOLED_D}] AS x FROM ({source})")
+    clinics = "SELECT g, vi_linear(y, x) AS m FROM rows GROUP BY g"
+    db.execute(f"CREATE TABLE clinics AS {clinics}")
+    db.execute("CREATE TABLE pool AS SELECT vi_pool(g, m) AS p FROM clinics")
+    found = {}
+    for name, query in {
+        "vi_linear of each": f"SELECT count(COLUMNS(*)) FROM ({clinics})",
+        "vi_pool, an effect": "SELECT octet_length(vi_pool(g, m)) FROM clinics",
+        "vi_pool, three effects": "SELECT octet_length(vi_pool('effects=intercept,1,2', g, m)) FROM clinics",
+        "vi_robust": "SELECT vi_robust(p) FROM pool",
+        "vi_effects of all": "SELECT len(vi_effects(p)) FROM pool",
+        "vi_predict_group, 10,000 rows": "SELECT sum(vi_predict_group(p, g, l).mean) FROM (SELECT * FROM rows LIMIT 10000), pool",
+    }.items():
+        found[name] = measure(db, query)
+        print(f"{POOLED:6} groups   {name:35} {found[name]:7.3f} s, {found[name] / found['vi_linear of each']:.1f} of the first", flush=True)
+    return found
 
 
 def main():
@@ -57,9 +82,10 @@ def main():
         rate = ROWS / measure(db, query) / 1e6
         found[name] = rate
         print(f"{1:6} groups   {name:35} {rate:7.1f} million rows a second", flush=True)
+    seconds = pools(db)
     out = Path(os.environ["VI_ROOT"], "target", "bench", "duckdb.json")
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(json.dumps({"machine": platform.machine(), "rows": ROWS, "threads": THREADS, "million rows a second": found}, indent=1))
+    out.write_text(json.dumps({"machine": platform.machine(), "rows": ROWS, "threads": THREADS, "million rows a second": found, "seconds of pools": seconds}, indent=1))
 
 
 main()

@@ -49,7 +49,7 @@ impl<M: Model> Rowwise<M> {
             let none = RecordBatch::new_empty(Arc::new(args.schema.clone()));
             match args.exprs[0].evaluate(&none)? {
                 ColumnarValue::Scalar(value) => Some(value),
-                ColumnarValue::Array(_) => return Err(not_constant::<M>()),
+                ColumnarValue::Array(_) => return Err(not_constant(M::NAME)),
             }
         } else {
             None
@@ -82,9 +82,9 @@ fn distinct(function: &'static str) -> datafusion_common::DataFusionError {
     SqlError::Refused { function, what: "takes every row: DISTINCT would make it a model of other data" }.into()
 }
 
-fn not_constant<M: Model>() -> datafusion_common::DataFusionError {
+pub(crate) fn not_constant(function: &'static str) -> datafusion_common::DataFusionError {
     SqlError::Argument {
-        function: M::NAME,
+        function,
         argument: "the first argument".to_owned(),
         found: "a value of each row".to_owned(),
         expected: "a constant",

@@ -25,6 +25,11 @@
 //! | `vi_glm('family settings', y, x…)` | aggregate: that of classes or counts, one pass; as [`vi_sums::GlmSpec`] reads them |
 //! | `vi_pass(at, y, x…)` | aggregate: the statistics of one pass of the batch optimum, at a [`vi_sums::At`] or a posterior |
 //! | `vi_merge(posterior)` | aggregate: all rows of all posteriors |
+//! | `vi_pool(['settings',] key, posterior)` | aggregate: the linear mixed model of groups, each by the `vi_linear` of its rows; as [`vi_sums::PoolSpec`] reads them |
+//! | `vi_components(pool)` | list of structs of `name`, `value`, `lower`, `upper`: standard deviations over the groups, correlations, the noise |
+//! | `vi_effects(pool[, key])` | list of structs of `group`, `effect`, `mean`, `deviation`, `lower`, `upper`: of all groups, or of one |
+//! | `vi_predict_group(['level=0.9',] pool, key, x…)` | as `vi_predict`, for a row of a group; of a new one for a null or a key that no group has |
+//! | `vi_robust(['CR0',] pool)` | least squares with cluster-robust errors, as `vi_coefficients`; as [`vi_sums::RobustSpec`] reads them |
 //! | `vi_subtract(posterior, posterior)` | the first without the rows of the second |
 //! | `vi_factors(at, pass)` | what stands for the rows of a pass, as a posterior of these rows: to be subtracted, or Newton's next step |
 //! | `vi_newton(at, pass[, share])` | struct of `posterior` (Newton's step or a share of it), `bound` on the evidence at the place, `size` of the full step in standard deviations |
@@ -40,6 +45,7 @@
 
 #![forbid(unsafe_code)]
 
+mod added;
 mod aggregate;
 mod caught;
 mod columns;
@@ -47,7 +53,7 @@ mod columns;
 mod driver;
 mod error;
 mod fold;
-mod merge;
+mod keys;
 mod rows;
 mod scalar;
 mod slot;
@@ -63,28 +69,36 @@ use datafusion_common::Result;
 use datafusion_expr::registry::FunctionRegistry;
 use datafusion_expr::{AggregateUDF, ScalarUDF};
 
+use added::{Added, Merge, Pooling};
 use aggregate::{Glm, Linear, Pass, Rowwise};
-use scalar::{Coefficients, Describe, Evidence, Factors, Newton, Predict, Sample, Scalar, Subtract};
+use scalar::{
+    Coefficients, Components, Describe, Effects, Evidence, Factors, Newton, Predict, Robust, Sample, Scalar, Subtract,
+};
 
-/// The aggregates: `vi_linear`, `vi_glm`, `vi_pass`, `vi_merge`.
+/// The aggregates: `vi_linear`, `vi_glm`, `vi_pass`, `vi_merge`, `vi_pool`.
 #[must_use]
 pub fn aggregates() -> Vec<Arc<AggregateUDF>> {
     vec![
         Arc::new(AggregateUDF::from(Rowwise::<Linear>::new())),
         Arc::new(AggregateUDF::from(Rowwise::<Glm>::new())),
         Arc::new(AggregateUDF::from(Rowwise::<Pass>::new())),
-        Arc::new(AggregateUDF::from(merge::Merge::new())),
+        Arc::new(AggregateUDF::from(Added::<Merge>::new())),
+        Arc::new(AggregateUDF::from(Added::<Pooling>::new())),
     ]
 }
 
-/// The functions of posteriors and passes: `vi_subtract`, `vi_factors`, `vi_newton`, `vi_predict`, `vi_coefficients`, `vi_evidence`, `vi_sample`, `vi_describe`.
+/// The functions of posteriors and passes: `vi_subtract`, `vi_factors`, `vi_newton`, `vi_predict`, `vi_predict_group`, `vi_components`, `vi_effects`, `vi_robust`, `vi_coefficients`, `vi_evidence`, `vi_sample`, `vi_describe`.
 #[must_use]
 pub fn scalars() -> Vec<Arc<ScalarUDF>> {
     vec![
         Arc::new(ScalarUDF::from(Scalar::<Subtract>::new())),
         Arc::new(ScalarUDF::from(Scalar::<Factors>::new())),
         Arc::new(ScalarUDF::from(Scalar::<Newton>::new())),
-        Arc::new(ScalarUDF::from(Scalar::<Predict>::new())),
+        Arc::new(ScalarUDF::from(Scalar::<Predict<false>>::new())),
+        Arc::new(ScalarUDF::from(Scalar::<Predict<true>>::new())),
+        Arc::new(ScalarUDF::from(Scalar::<Components>::new())),
+        Arc::new(ScalarUDF::from(Scalar::<Effects>::new())),
+        Arc::new(ScalarUDF::from(Scalar::<Robust>::new())),
         Arc::new(ScalarUDF::from(Scalar::<Coefficients>::new())),
         Arc::new(ScalarUDF::from(Scalar::<Evidence>::new())),
         Arc::new(ScalarUDF::from(Scalar::<Sample>::new())),

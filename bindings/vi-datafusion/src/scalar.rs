@@ -1,11 +1,13 @@
-//! The functions of a posterior and of a pass: `vi_subtract`, `vi_factors`, `vi_newton`, `vi_predict`, `vi_coefficients`, `vi_evidence`, `vi_sample`, `vi_describe`.
+//! The functions of a posterior and of a pass: `vi_subtract`, `vi_factors`, `vi_newton`, `vi_predict`, `vi_predict_group`, `vi_components`, `vi_effects`, `vi_robust`, `vi_coefficients`, `vi_evidence`, `vi_sample`, `vi_describe`.
 
 mod functions;
 mod passes;
+mod pooled;
 mod predict;
 
 pub(crate) use functions::{Coefficients, Describe, Evidence, Sample, Subtract};
 pub(crate) use passes::{Factors, Newton};
+pub(crate) use pooled::{Components, Effects, Robust};
 pub(crate) use predict::Predict;
 
 use std::fmt::Debug;

@@ -1,11 +1,12 @@
 //! A fold that begins with its first row, and its state as it travels between partitions.
 
 use datafusion_common::Result;
+use vi_sums::Posterior;
 
 use crate::error::told;
 use crate::fold::Fold;
 use crate::rows::Rows;
-use crate::types::LARGEST;
+use crate::types::{LARGEST, LARGEST_POOL};
 use crate::{SqlError, fold};
 
 /// Version of the state; a state is it, the number of inputs (0 while unknown), the flat form of the fold (skipped rows while unknown).
@@ -161,6 +162,22 @@ pub(crate) fn check_size(inputs: usize, bytes: usize) -> Result<()> {
         return Err(SqlError::TooLarge { inputs, bytes, limit: LARGEST }.into());
     }
     Ok(())
+}
+
+/// As [`check_size`] for the sums of many groups.
+pub(crate) fn check_pool(inputs: usize, bytes: usize) -> Result<()> {
+    if bytes > LARGEST_POOL {
+        return Err(SqlError::TooLarge { inputs, bytes, limit: LARGEST_POOL }.into());
+    }
+    Ok(())
+}
+
+/// [`check_size`] or [`check_pool`], as the posterior asks for.
+pub(crate) fn check_record(posterior: &Posterior, bytes: usize) -> Result<()> {
+    match posterior {
+        Posterior::Pool(_) => check_pool(posterior.inputs(), bytes),
+        _ => check_size(posterior.inputs(), bytes),
+    }
 }
 
 /// Numbers in the state of a fold that has begun.

@@ -10,6 +10,9 @@ use crate::SqlError;
 /// Bytes of a posterior that a query carries: messages between the engine's machines end at 16 MiB.
 pub(crate) const LARGEST: usize = 12 << 20;
 
+/// Bytes of the sums of many groups, which stay in one process, or travel in messages without that end.
+pub(crate) const LARGEST_POOL: usize = 1 << 30;
+
 /// A list of floats.
 pub(crate) fn floats() -> DataType {
     DataType::List(Arc::new(Field::new_list_field(DataType::Float64, true)))
@@ -59,6 +62,16 @@ pub(crate) fn record(function: &'static str, argument: &str, found: &DataType) -
         | DataType::FixedSizeBinary(_)
         | DataType::Null => Ok(DataType::BinaryView),
         other => Err(wrong(function, argument.to_owned(), other, "a posterior (binary)").into()),
+    }
+}
+
+/// The key of a group as an argument.
+pub(crate) fn key(function: &'static str, found: &DataType) -> Result<DataType> {
+    match found {
+        DataType::Dictionary(_, values) => key(function, values),
+        whole if whole.is_integer() => Ok(DataType::Int64),
+        text if is_text(text) || *text == DataType::Null => Ok(DataType::Utf8),
+        other => Err(wrong(function, "the key of the group".to_owned(), other, "a whole number or a text").into()),
     }
 }
 

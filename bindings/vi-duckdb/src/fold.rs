@@ -11,6 +11,17 @@ use crate::ffi::{Features, Floats, Texts};
 /// Bytes of a posterior that a query carries, as in the other engines.
 const LARGEST: usize = 12 << 20;
 
+/// Bytes of the sums of many groups, as in the other engines.
+const LARGEST_POOL: usize = 1 << 30;
+
+/// Refuses sums of groups of which there are too many.
+pub(crate) fn check_pool(inputs: usize, record: Vec<u8>) -> Result<Vec<u8>, Fault> {
+    if record.len() > LARGEST_POOL {
+        return Err(Fault::TooLarge { inputs, bytes: record.len(), limit: LARGEST_POOL });
+    }
+    Ok(record)
+}
+
 /// From so many rows of one group on, they are added together.
 pub(crate) const BLOCK: usize = 32;
 
@@ -75,7 +86,7 @@ pub(crate) struct Said<'a, S> {
     last: Option<(&'a [u8], S)>,
 }
 
-impl<'a, S: Copy> Said<'a, S> {
+impl<'a, S: Clone> Said<'a, S> {
     pub(crate) fn new(texts: Texts<'a>, parse: fn(&str) -> Result<S, SumsError>) -> Self {
         Self { texts, parse, last: None }
     }
@@ -83,19 +94,19 @@ impl<'a, S: Copy> Said<'a, S> {
     /// What a row says; a null is an empty text.
     pub(crate) fn get(&mut self, row: usize) -> Result<S, Fault> {
         let text = self.texts.get(row).unwrap_or_default();
-        if let Some((last, said)) = self.last
-            && last == text
+        if let Some((last, said)) = &self.last
+            && *last == text
         {
-            return Ok(said);
+            return Ok(said.clone());
         }
         let said = (self.parse)(std::str::from_utf8(text).map_err(|_| Fault::Text)?)?;
-        self.last = Some((text, said));
+        self.last = Some((text, said.clone()));
         Ok(said)
     }
 
     /// The first of `rows` that says something else than the row before them; their end, where none does.
     pub(crate) fn end(&self, rows: Range<usize>) -> usize {
-        let own = self.last.map(|(text, _)| text);
+        let own = self.last.as_ref().map(|(text, _)| *text);
         rows.clone().find(|row| Some(self.texts.get(*row).unwrap_or_default()) != own).unwrap_or(rows.end)
     }
 }

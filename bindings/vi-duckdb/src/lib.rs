@@ -2,7 +2,7 @@
 //!
 //! An extension to be loaded; its README has every function. The sums are those of `vi-sums`, a posterior is the record of `vi-sums`, byte for
 //! byte; what is here is the engine's side: [`ffi`] turns its memory into slices and references, [`fold`] walks along rows,
-//! [`linear`], [`glm`], [`pass`] and [`merge`] are the aggregates, [`scalar`] the functions of a posterior.
+//! [`linear`], [`glm`], [`pass`], [`merge`] and [`pool`] are the aggregates, [`scalar`] the functions of a posterior.
 
 // Allowed where the engine's memory is read and written: `ffi`.
 #![deny(unsafe_code)]
@@ -14,6 +14,7 @@ mod glm;
 mod linear;
 mod merge;
 mod pass;
+mod pool;
 mod scalar;
 
 pub(crate) use fault::Fault;
@@ -28,6 +29,23 @@ fn register(catalogue: &Catalogue<'_>) -> Result<(), ExtensionError> {
     catalogue.aggregate("vi_glm", |set| set.with::<glm::Glm<false>>().with::<glm::Glm<true>>())?;
     catalogue.aggregate("vi_pass", |set| set.with::<pass::Pass<false>>().with::<pass::Pass<true>>())?;
     catalogue.aggregate("vi_merge", Form::with::<merge::Merge>)?;
+    catalogue.aggregate("vi_pool", |set| {
+        set.with::<pool::Pooling<false, false>>()
+            .with::<pool::Pooling<false, true>>()
+            .with::<pool::Pooling<true, false>>()
+            .with::<pool::Pooling<true, true>>()
+    })?;
+    catalogue.scalar("vi_components", Form::with::<scalar::Components>)?;
+    catalogue.scalar("vi_effects", |set| {
+        set.with::<scalar::Effects>().with::<scalar::EffectsOf<false>>().with::<scalar::EffectsOf<true>>()
+    })?;
+    catalogue.scalar("vi_predict_group", |set| {
+        set.with::<scalar::PredictGroup<false>>()
+            .with::<scalar::PredictGroup<true>>()
+            .with::<scalar::PredictGroupAt<false>>()
+            .with::<scalar::PredictGroupAt<true>>()
+    })?;
+    catalogue.scalar("vi_robust", |set| set.with::<scalar::Robust<false>>().with::<scalar::Robust<true>>())?;
     catalogue.scalar("vi_predict", |set| set.with::<scalar::Predict>().with::<scalar::PredictAt>())?;
     catalogue.scalar("vi_coefficients", Form::with::<scalar::Coefficients>)?;
     catalogue.scalar("vi_subtract", Form::with::<scalar::Subtract>)?;

@@ -1,8 +1,10 @@
 //! The functions of a posterior.
 
 mod newton;
+mod pooled;
 
 pub(crate) use newton::{Factors, Newton};
+pub(crate) use pooled::{Components, Effects, EffectsOf, PredictGroup, PredictGroupAt, Robust};
 
 use vi_core::check;
 use vi_sums::{Posterior, Predicted, Predictor, SumsError, Weight};
@@ -53,8 +55,8 @@ impl Scalar for Predict {
     type Answer = Predicted;
 
     fn answers(input: &Input<'_>) -> Result<impl FnMut(usize) -> Result<Option<Predicted>, Fault>, Fault> {
-        let mut predict = predictions(input, 0)?;
-        Ok(move |row| predict(row, LEVEL))
+        let mut predict = predictions(input, 0, 1)?;
+        Ok(move |row| predict(row, &|predictor, x| predictor.predict(x, LEVEL)))
     }
 }
 
@@ -67,33 +69,45 @@ impl Scalar for PredictAt {
     type Answer = Predicted;
 
     fn answers(input: &Input<'_>) -> Result<impl FnMut(usize) -> Result<Option<Predicted>, Fault>, Fault> {
-        let (texts, mut predict) = (input.texts(0)?, predictions(input, 1)?);
-        let mut said: Option<(&[u8], f64)> = None;
+        let (mut level, mut predict) = (said_level(input)?, predictions(input, 1, 2)?);
         Ok(move |row| {
-            let Some(text) = texts.get(row) else { return Ok(None) };
-            let level = match said {
-                Some((last, level)) if last == text => level,
-                _ => said.insert((text, level(std::str::from_utf8(text).map_err(|_| Fault::Text)?)?)).1,
-            };
-            predict(row, level)
+            let Some(level) = level(row)? else { return Ok(None) };
+            predict(row, &|predictor, x| predictor.predict(x, level))
         })
     }
 }
 
-/// The predictions of a level at the rows of features behind the posterior in column `first`; none where a feature is null or not finite.
+/// The level that the first argument of a row says; `None` for null.
+fn said_level<'a>(input: &Input<'a>) -> Result<impl FnMut(usize) -> Result<Option<f64>, Fault> + use<'a>, Fault> {
+    let texts = input.texts(0)?;
+    let mut said: Option<(&[u8], f64)> = None;
+    Ok(move |row| {
+        let Some(text) = texts.get(row) else { return Ok(None) };
+        Ok(Some(match said {
+            Some((last, level)) if last == text => level,
+            _ => said.insert((text, level(std::str::from_utf8(text).map_err(|_| Fault::Text)?)?)).1,
+        }))
+    })
+}
+
+/// A prediction at features.
+type At<'a> = &'a dyn Fn(&Predictor, &[f64]) -> Result<Predicted, SumsError>;
+
+/// The predictions by the posterior in one column at the features in another; none where a feature is null or not finite.
 fn predictions<'a>(
     input: &Input<'a>,
-    first: usize,
-) -> Result<impl FnMut(usize, f64) -> Result<Option<Predicted>, Fault> + use<'a>, Fault> {
-    let (mut records, x) = (Records::new(input.bytes(first)?), input.lists(first + 1)?);
-    Ok(move |row, level| {
+    posterior: usize,
+    features: usize,
+) -> Result<impl FnMut(usize, At<'_>) -> Result<Option<Predicted>, Fault> + use<'a>, Fault> {
+    let (mut records, x) = (Records::new(input.bytes(posterior)?), input.lists(features)?);
+    Ok(move |row, predict: At<'_>| {
         let (Some(predictor), Some(x)) = (records.get(row, |posterior| ready(&posterior))?, x.row(row)) else {
             return Ok(None);
         };
         if x.len() == predictor.inputs() && check::finite("x", x).is_err() {
             return Ok(None);
         }
-        Ok(Some(predictor.predict(x, level)?))
+        Ok(Some(predict(predictor, x)?))
     })
 }
 
@@ -187,6 +201,7 @@ impl Scalar for Describe {
                 kind: match posterior {
                     Posterior::Linear(_) => "linear",
                     Posterior::Glm(own) => own.family().name(),
+                    Posterior::Pool(_) => "pool",
                 },
                 counts: [posterior.inputs() as u64, posterior.rows(), posterior.skipped()],
             }))

@@ -4,6 +4,8 @@ use vi_core::Fingerprint;
 use vi_linalg::LinalgError;
 use vi_models::ModelError;
 
+use crate::GroupKey;
+
 /// An error of `vi-sums`. A function that returns one has changed nothing.
 ///
 /// ```
@@ -36,6 +38,14 @@ pub enum SumsError {
     NotContained {
         /// The fact that proves it.
         what: &'static str,
+    },
+    /// The sums or the record of one group.
+    #[error("group {key:?}: {source}")]
+    Group {
+        /// The key of the group.
+        key: String,
+        /// What is wrong.
+        source: Box<SumsError>,
     },
     /// A word of a model's description is not understood.
     #[error("{word:?} is not understood: {expected}")]
@@ -73,6 +83,11 @@ pub enum SumsError {
 }
 
 impl SumsError {
+    /// The same error, told of a group.
+    pub(crate) fn of_group(self, key: &GroupKey) -> Self {
+        Self::Group { key: key.to_string(), source: Box::new(self) }
+    }
+
     /// Renumbers the row: an error of row `t` of a part becomes one of row `first + t` of the whole.
     pub(crate) fn shift_row(self, first: usize) -> Self {
         match self {

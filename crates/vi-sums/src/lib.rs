@@ -32,10 +32,11 @@
 //! | regress numbers, the noise unknown | [`LinearSums`], [`LinearPosterior`] | yes: also merged, subtracted, under another prior |
 //! | classes and counts in one pass | [`OnePass`], [`GlmPosterior`] | as exact as one-pass R-VGA; a merge depends on the parts |
 //! | classes and counts to the best Gaussian | [`At`], [`PassSums`] with [`vi_core::batch::Search`], or [`PassSums::newton`] if the search runs elsewhere | yes, for any partitioning |
+//! | pool groups (a linear mixed model), cluster-robust errors | [`Pool`], [`PoolFit`] | yes: that of the rows themselves |
 //! | predict, draw, read the weights | [`Predictor`] | |
 //! | store and send | [`Posterior::encode`], [`posterior`] | to the bit |
 //! | convert to and from a model of the front door | [`Posterior::to_model`], [`Posterior::of_model`] | linear: to rounding |
-//! | describe a model in a query | [`LinearSpec`], [`GlmSpec`] | |
+//! | describe a model in a query | [`LinearSpec`], [`GlmSpec`], [`PoolSpec`], [`RobustSpec`] | |
 //!
 //! | symbol | name in code | shape |
 //! |---|---|---|
@@ -50,6 +51,7 @@ mod glm;
 mod linear;
 mod model;
 mod packed;
+mod pool;
 pub mod posterior;
 mod predictor;
 mod spec;
@@ -58,9 +60,10 @@ pub use error::SumsError;
 pub use family::Family;
 pub use glm::{At, GlmPosterior, GlmPrior, Newton, OnePass, PassSums};
 pub use linear::{LinearFit, LinearPosterior, LinearPrior, LinearSlice, LinearSums};
+pub use pool::{GroupEffect, GroupKey, Pool, PoolFit, RobustSpec, VarianceComponent};
 pub use posterior::{Posterior, kind};
 pub use predictor::{Predicted, Predictor, Weight};
-pub use spec::{GlmSpec, LinearSpec};
+pub use spec::{GlmSpec, LinearSpec, PoolSpec};
 
 /// The code of the crate's README, compiled and run.
 #[cfg(doctest)]

@@ -70,11 +70,14 @@ impl Posterior {
     ///
     /// # Errors
     /// Those of [`LinearPosterior::fit`] and [`GlmPosterior::belief`]; [`SumsError::Model`] for a prior that a model does not
-    /// accept, for another number of names than of inputs, or for two equal names.
+    /// accept, for another number of names than of inputs, for two equal names, or for a pool, whose model is that of its [fit](crate::PoolFit::model).
     pub fn to_model(&self, names: Vec<String>) -> Result<Model, SumsError> {
         match self {
             Self::Linear(own) => linear(own, names),
             Self::Glm(own) => glm(own, names),
+            Self::Pool(_) => {
+                Err(ModelError::Unsupported { what: "front-door model of a pool but that of its fit" }.into())
+            }
         }
     }
 

@@ -1,4 +1,4 @@
-//! A posterior of either kind, which can be stored as bytes, merged and subtracted.
+//! A posterior of any kind, which can be stored as bytes, merged and subtracted.
 //!
 //! Records have the frame of [`vi_core::checkpoint`]: magic, version, kind, length, payload, CRC-64. All numbers are
 //! little-endian; a `list` is its length as `u64` and then its entries. The payloads:
@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `vi-sums/linear` | prior: scale, intercept's scale, shape, rate (`f64` each); inputs `d` (`u64`); sums: list of `f64`, the [flat form](crate::LinearSums) |
 //! | `vi-sums/glm` | family (`u32`: 1 logistic, 2 probit, 3 Poisson, 4 negative binomial) and its parameter (`f64`); prior: scale, intercept's scale (`f64` each); inputs `d` (`u64`); sums: list of `f64`, the [flat form](crate::GlmPosterior) |
+//! | `vi-sums/pool` | pooling: text (its length as `u64`, then bytes), as [`PoolSpec`](crate::PoolSpec) reads it; inputs `d` (`u64`, 0 without groups); keys, increasing: list of 0 (`u32`) and a whole number (`i64`), or 1 (`u32`) and a text; sums: list of `f64`, the [flat forms](crate::LinearSums) of the groups end to end; where the components were found: list of `f64`, empty or [coordinates](vi_models::online::GroupedLinear::coordinates) |
 //! | `vi-sums/at` | family, prior as above; mean: list of `f64`; precision: list of `f64`, the lower triangle row by row |
 //! | `vi-sums/pass-2` | parameters (`u64`); sums: list of `f64`, the [flat form](crate::PassSums) |
 //!
@@ -19,12 +20,13 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use vi_core::checkpoint;
 
-use crate::{Family, GlmPosterior, GlmPrior, LinearPosterior, LinearPrior, LinearSums, SumsError};
+use crate::pool::PoolWire;
+use crate::{Family, GlmPosterior, GlmPrior, LinearPosterior, LinearPrior, LinearSums, Pool, SumsError};
 
 /// Where the kind is in a record: after eight bytes of magic and four of version.
 const KIND_AT: std::ops::Range<usize> = 12..36;
 
-/// A posterior of either kind, linear or generalised linear.
+/// A posterior of any kind: linear, generalised linear, or pooled over groups.
 ///
 /// ```
 /// use vi_sums::{LinearPosterior, LinearPrior, Posterior};
@@ -41,6 +43,8 @@ pub enum Posterior {
     Linear(LinearPosterior),
     /// A generalised linear model.
     Glm(GlmPosterior),
+    /// Groups that are pooled in a linear mixed model.
+    Pool(Pool),
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -63,6 +67,8 @@ impl Posterior {
     pub const LINEAR: &'static str = "vi-sums/linear";
     /// The [`kind`] of the record of a generalised linear model's posterior.
     pub const GLM: &'static str = "vi-sums/glm";
+    /// The [`kind`] of the record of pooled groups.
+    pub const POOL: &'static str = "vi-sums/pool";
 
     /// The posterior as one record, whose layout [this page](self) describes.
     ///
@@ -87,6 +93,7 @@ impl Posterior {
                     sums: own.flat().to_vec(),
                 },
             ),
+            Self::Pool(own) => own.encode(),
         }
     }
 
@@ -95,7 +102,7 @@ impl Posterior {
     /// # Errors
     /// [`SumsError::Kind`], [`vi_core::Error::Checkpoint`]; those of the constructors.
     pub fn decode(bytes: &[u8]) -> Result<Self, SumsError> {
-        const EXPECTED: &str = "vi-sums/linear or vi-sums/glm, a posterior";
+        const EXPECTED: &str = "vi-sums/linear, vi-sums/glm or vi-sums/pool, a posterior";
         let size = |inputs: u64| usize::try_from(inputs).unwrap_or(usize::MAX);
         match kind(bytes) {
             Some(Self::LINEAR) => {
@@ -108,6 +115,7 @@ impl Posterior {
                 let family = Family::from_code(family.0, family.1)?;
                 Ok(Self::Glm(GlmPosterior::from_flat(family, prior, size(inputs), &sums)?))
             }
+            Some(Self::POOL) => Ok(Self::Pool(Pool::from_wire(read::<PoolWire>(bytes, Self::POOL, EXPECTED)?)?)),
             other => Err(SumsError::Kind { expected: EXPECTED, found: other.unwrap_or_default().to_owned() }),
         }
     }
@@ -120,6 +128,7 @@ impl Posterior {
         match (self, other) {
             (Self::Linear(own), Self::Linear(other)) => own.merge(other),
             (Self::Glm(own), Self::Glm(other)) => own.merge(other),
+            (Self::Pool(own), Self::Pool(other)) => own.merge(other),
             (own, other) => check_like("kind", &own.name(), &other.name()),
         }
     }
@@ -132,14 +141,29 @@ impl Posterior {
         match (self, other) {
             (Self::Linear(own), Self::Linear(other)) => own.subtract(other),
             (Self::Glm(own), Self::Glm(other)) => own.subtract(other),
+            (Self::Pool(own), Self::Pool(other)) => own.subtract(other),
             (own, other) => check_like("kind", &own.name(), &other.name()),
         }
     }
 
-    fn name(&self) -> &'static str {
+    /// The [`kind`] of its record.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
         match self {
             Self::Linear(_) => Self::LINEAR,
             Self::Glm(_) => Self::GLM,
+            Self::Pool(_) => Self::POOL,
+        }
+    }
+
+    /// The pooled groups.
+    ///
+    /// # Errors
+    /// [`SumsError::Kind`] for another posterior.
+    pub fn pool(&self) -> Result<&Pool, SumsError> {
+        match self {
+            Self::Pool(own) => Ok(own),
+            other => Err(SumsError::Kind { expected: "vi-sums/pool, pooled groups", found: other.name().to_owned() }),
         }
     }
 
@@ -149,6 +173,7 @@ impl Posterior {
         match self {
             Self::Linear(own) => own.sums().inputs(),
             Self::Glm(own) => own.inputs(),
+            Self::Pool(own) => own.inputs(),
         }
     }
 
@@ -158,6 +183,7 @@ impl Posterior {
         match self {
             Self::Linear(own) => own.sums().rows(),
             Self::Glm(own) => own.rows(),
+            Self::Pool(own) => own.rows(),
         }
     }
 
@@ -167,17 +193,19 @@ impl Posterior {
         match self {
             Self::Linear(own) => own.sums().skipped(),
             Self::Glm(own) => own.skipped(),
+            Self::Pool(own) => own.skipped(),
         }
     }
 
-    /// The log evidence `log p(y)` in nats: exact for a linear model, otherwise as of [`GlmPosterior::log_evidence`]. Cost `d³`.
+    /// The log evidence `log p(y)` in nats: exact for a linear model, otherwise as of [`GlmPosterior::log_evidence`] and [`GroupedLinear::of_sums`](vi_models::online::GroupedLinear::of_sums). Cost `d³`, or that of [`Pool::fit`].
     ///
     /// # Errors
-    /// Those of [`LinearPosterior::fit`] and [`GlmPosterior::log_evidence`].
+    /// Those of [`LinearPosterior::fit`], [`GlmPosterior::log_evidence`] and [`Pool::fit`].
     pub fn log_evidence(&self) -> Result<f64, SumsError> {
         match self {
             Self::Linear(own) => Ok(own.fit()?.log_evidence()),
             Self::Glm(own) => own.log_evidence(),
+            Self::Pool(own) => Ok(own.fit()?.model().evidence()),
         }
     }
 }
@@ -185,6 +213,12 @@ impl Posterior {
 impl From<LinearPosterior> for Posterior {
     fn from(own: LinearPosterior) -> Self {
         Self::Linear(own)
+    }
+}
+
+impl From<Pool> for Posterior {
+    fn from(own: Pool) -> Self {
+        Self::Pool(own)
     }
 }
 

@@ -4,11 +4,11 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use vi_core::special::{normal_cdf, normal_quantile};
 use vi_core::{Belief, DenseGaussian, Mixture8, Projection, check, quadrature};
-use vi_models::Interval;
 use vi_models::likelihood::Poisson;
 use vi_models::predict::{CountsPredicted, LogisticPrediction, Predictive};
+use vi_models::{Interval, ModelError};
 
-use crate::{Family, LinearFit, Posterior, SumsError};
+use crate::{Family, GroupKey, LinearFit, PoolFit, Posterior, SumsError};
 
 /// The prediction for one row.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,7 +24,7 @@ pub struct Predicted {
 }
 
 impl Predicted {
-    fn new(mean: f64, variance: f64, interval: Interval) -> Self {
+    pub(crate) fn new(mean: f64, variance: f64, interval: Interval) -> Self {
         Self { mean, variance, lower: interval.lower, upper: interval.upper }
     }
 }
@@ -67,13 +67,14 @@ pub struct Predictor {
 enum Kind {
     Linear(Box<LinearFit>),
     Glm { family: Family, belief: Box<DenseGaussian>, intercept: bool },
+    Pool(Box<PoolFit>),
 }
 
 impl Predictor {
-    /// Prepares a posterior. Cost `d³`.
+    /// Prepares a posterior. Cost `d³`, or that of [`Pool::fit`](crate::Pool::fit).
     ///
     /// # Errors
-    /// Those of [`LinearPosterior::fit`](crate::LinearPosterior::fit) and [`GlmPosterior::belief`](crate::GlmPosterior::belief).
+    /// Those of [`LinearPosterior::fit`](crate::LinearPosterior::fit), [`GlmPosterior::belief`](crate::GlmPosterior::belief) and [`Pool::fit`](crate::Pool::fit).
     pub fn new(posterior: &Posterior) -> Result<Self, SumsError> {
         let kind = match posterior {
             Posterior::Linear(own) => Kind::Linear(Box::new(own.fit()?)),
@@ -82,6 +83,7 @@ impl Predictor {
                 belief: Box::new(own.belief()?),
                 intercept: own.prior().has_intercept(),
             },
+            Posterior::Pool(own) => Kind::Pool(Box::new(own.fit()?)),
         };
         Ok(Self { kind, inputs: posterior.inputs() })
     }
@@ -93,7 +95,7 @@ impl Predictor {
     }
 
     /// The prediction at the row `x` (length `d`): mean, variance and central interval of `level`, of the label or of the
-    /// probability of label 1.
+    /// probability of label 1; of a pool that of a new group.
     ///
     /// # Errors
     /// [`vi_core::Error::Dimension`], [`vi_core::Error::NonFinite`], [`vi_core::Error::Setting`] unless `0 < level < 1`; [`vi_core::Error::Overflow`], [`vi_core::Error::Quadrature`].
@@ -107,6 +109,7 @@ impl Predictor {
                 return Ok(Predicted::new(seen.location(), seen.variance(), seen.interval(level)?));
             }
             Kind::Glm { family, belief, intercept } => (*family, belief, *intercept),
+            Kind::Pool(fit) => return fit.predict(x, None, level),
         };
         let row: Vec<f64> = intercept.then_some(1.0).into_iter().chain(x.iter().copied()).collect();
         let seen = belief.predict(row.as_slice())?;
@@ -125,6 +128,19 @@ impl Predictor {
                 Ok(Predicted::new(seen.mean, seen.variance, seen.interval(level)?))
             }
         }
+    }
+
+    /// As [`predict`](Self::predict) for a row of a group of a pool, or of a new one where the group is not given or not in the pool.
+    ///
+    /// # Errors
+    /// As [`predict`](Self::predict); [`SumsError::Kind`] unless the posterior is a pool.
+    pub fn predict_in(&self, x: &[f64], group: Option<&GroupKey>, level: f64) -> Result<Predicted, SumsError> {
+        let found = match &self.kind {
+            Kind::Pool(fit) => return fit.predict(x, group, level),
+            Kind::Linear(_) => Posterior::LINEAR,
+            Kind::Glm { .. } => Posterior::GLM,
+        };
+        Err(SumsError::Kind { expected: "vi-sums/pool, pooled groups", found: found.to_owned() })
     }
 
     /// The posterior of each weight, the intercept (if there is one) first, with central intervals of `level`.
@@ -151,13 +167,14 @@ impl Predictor {
                 };
                 belief.mean().iter().enumerate().map(weight).collect()
             }
+            Kind::Pool(fit) => fit.weights(level),
         }
     }
 
     /// One draw of the intercept, if there is one, and the weights; the same seed gives the same draw, by ChaCha8. Cost `d³/3`.
     ///
     /// # Errors
-    /// [`vi_core::Error::NotPositiveDefinite`]; [`vi_core::Error::Setting`] if the generator refuses the shape of the noise.
+    /// [`vi_core::Error::NotPositiveDefinite`]; [`vi_core::Error::Setting`] if the generator refuses the shape of the noise; `Unsupported` for a pool.
     pub fn sample(&self, seed: u64) -> Result<Vec<f64>, SumsError> {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         match &self.kind {
@@ -167,6 +184,7 @@ impl Predictor {
                 belief.draw_with(&belief.cholesky()?, &mut weights, &mut rng)?;
                 Ok(weights)
             }
+            Kind::Pool(_) => Err(ModelError::Unsupported { what: "draw of the weights of a pool" }.into()),
         }
     }
 }

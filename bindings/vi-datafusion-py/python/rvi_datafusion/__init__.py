@@ -1,19 +1,24 @@
 """Posteriors in the queries of DataFusion: fitted, merged, subtracted and asked where the rows already are.
 
-============================================  =====================================================================
-`vi_linear(['settings',] y, x...)`            aggregate: the exact posterior of a linear regression
-`vi_glm('family settings', y, x...)`          aggregate: that of classes or counts, one pass
-`vi_pass(at, y, x...)`                        aggregate: the statistics of one pass of the batch optimum
-`vi_merge(posterior)`                         aggregate: the rows of all posteriors
-`vi_subtract(posterior, posterior)`           the first without the rows of the second
-`vi_factors(at, pass)`                        what stands for the rows of a pass
-`vi_newton(at, pass[, share])`                Newton's step from there: `posterior`, `bound`, `size`
-`vi_predict(['level=0.9',] posterior, x...)`  `mean`, `variance`, `lower`, `upper` of each row
-`vi_coefficients(posterior)`                  the weights, the intercept first
-`vi_evidence(posterior)`                      `log p(y)` in nats
-`vi_sample(posterior, seed)`                  one draw of the weights
-`vi_describe(posterior)`                      `kind`, `inputs`, `rows`, `skipped`
-============================================  =====================================================================
+===============================================  =====================================================================
+`vi_linear(['settings',] y, x...)`               aggregate: the exact posterior of a linear regression
+`vi_glm('family settings', y, x...)`             aggregate: that of classes or counts, one pass
+`vi_pass(at, y, x...)`                           aggregate: the statistics of one pass of the batch optimum
+`vi_merge(posterior)`                            aggregate: the rows of all posteriors
+`vi_pool(['settings',] key, posterior)`          aggregate: the linear mixed model of groups
+`vi_components(pool)`                            its standard deviations over the groups, correlations, the noise
+`vi_effects(pool[, key])`                        the effects of all groups, or of one
+`vi_predict_group(['level=',] pool, key, x...)`  as `vi_predict`, for a row of a group
+`vi_robust(['CR0',] pool)`                       least squares with cluster-robust errors
+`vi_subtract(posterior, posterior)`              the first without the rows of the second
+`vi_factors(at, pass)`                           what stands for the rows of a pass
+`vi_newton(at, pass[, share])`                   Newton's step from there: `posterior`, `bound`, `size`
+`vi_predict(['level=0.9',] posterior, x...)`     `mean`, `variance`, `lower`, `upper` of each row
+`vi_coefficients(posterior)`                     the weights, the intercept first
+`vi_evidence(posterior)`                         `log p(y)` in nats
+`vi_sample(posterior, seed)`                     one draw of the weights
+`vi_describe(posterior)`                         `kind`, `inputs`, `rows`, `skipped`
+===============================================  =====================================================================
 
 `fit_glm` makes as many passes as the best Gaussian takes.
 

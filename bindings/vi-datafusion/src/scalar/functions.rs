@@ -8,13 +8,13 @@ use datafusion_common::arrow::array::{
     StructBuilder,
 };
 use datafusion_common::arrow::datatypes::{DataType, Field, Fields, Int64Type};
-use vi_sums::Posterior;
+use vi_sums::{Posterior, Weight};
 
 use super::{Function, Records, ready};
 use crate::error::told;
 use crate::{SqlError, types};
 
-fn one_record(function: &'static str, found: &[DataType]) -> Result<Vec<DataType>> {
+pub(super) fn one_record(function: &'static str, found: &[DataType]) -> Result<Vec<DataType>> {
     match found {
         [posterior] => Ok(vec![types::record(function, "the argument", posterior)?]),
         _ => Err(SqlError::Refused { function, what: "takes one posterior" }.into()),
@@ -92,6 +92,29 @@ fn weight_fields() -> Fields {
     ["mean", "deviation", "lower", "upper"].map(|name| Field::new(name, DataType::Float64, true)).into_iter().collect()
 }
 
+/// The numbers of a weight, in the order of the fields.
+pub(super) fn weights(weight: &Weight) -> [f64; 4] {
+    [weight.mean, weight.deviation, weight.lower, weight.upper]
+}
+
+/// A list of weights for each row.
+pub(super) fn weight_list(rows: usize, mut of: impl FnMut(usize) -> Result<Option<Vec<Weight>>>) -> Result<ArrayRef> {
+    let mut out = ListBuilder::new(StructBuilder::from_fields(weight_fields(), rows));
+    for t in 0..rows {
+        let found = of(t)?;
+        for weight in found.iter().flatten() {
+            for (i, value) in weights(weight).into_iter().enumerate() {
+                if let Some(field) = out.values().field_builder::<Float64Builder>(i) {
+                    field.append_value(value);
+                }
+            }
+            out.values().append(true);
+        }
+        out.append(found.is_some());
+    }
+    Ok(Arc::new(out.finish()))
+}
+
 impl Function for Coefficients {
     const NAME: &'static str = "vi_coefficients";
 
@@ -105,26 +128,12 @@ impl Function for Coefficients {
 
     fn invoke(arguments: &[ArrayRef], rows: usize) -> Result<ArrayRef> {
         let mut records = Records::new(Self::NAME, &arguments[0]);
-        let mut out = ListBuilder::new(StructBuilder::from_fields(weight_fields(), rows));
-        for t in 0..rows {
-            let weights = records.get(t, |posterior| {
+        weight_list(rows, |t| {
+            let found = records.get(t, |posterior| {
                 ready(Self::NAME)(posterior)?.weights(super::predict::LEVEL).map_err(told(Self::NAME))
             })?;
-            let Some(weights) = weights else {
-                out.append_null();
-                continue;
-            };
-            for weight in weights {
-                for (i, value) in [weight.mean, weight.deviation, weight.lower, weight.upper].into_iter().enumerate() {
-                    if let Some(field) = out.values().field_builder::<Float64Builder>(i) {
-                        field.append_value(value);
-                    }
-                }
-                out.values().append(true);
-            }
-            out.append(true);
-        }
-        Ok(Arc::new(out.finish()))
+            Ok(found.cloned())
+        })
     }
 }
 
@@ -201,6 +210,7 @@ impl Function for Describe {
                 let kind = match posterior {
                     Posterior::Linear(_) => "linear",
                     Posterior::Glm(own) => own.family().name(),
+                    Posterior::Pool(_) => "pool",
                 };
                 Ok((kind, [posterior.inputs() as u64, posterior.rows(), posterior.skipped()]))
             })?;

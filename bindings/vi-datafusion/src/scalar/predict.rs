@@ -1,4 +1,4 @@
-//! `vi_predict(['level=0.9',] posterior, x…)`: mean, variance and interval at each row.
+//! `vi_predict(['level=0.9',] posterior, x…)`, `vi_predict_group(['level=0.9',] pool, key, x…)`: mean, variance and interval at each row.
 
 use std::sync::Arc;
 
@@ -9,45 +9,50 @@ use vi_sums::SumsError;
 
 use super::{Function, Records, ready};
 use crate::error::told;
+use crate::keys::Keys;
 use crate::{rows, types};
 
 /// The mass of an interval where nothing else is said.
 pub(super) const LEVEL: f64 = 0.9;
 
+/// The prediction, for a row of a group where `KEYED`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Predict;
+pub(crate) struct Predict<const KEYED: bool>;
 
 fn fields() -> Fields {
     ["mean", "variance", "lower", "upper"].map(|name| Field::new(name, DataType::Float64, true)).into_iter().collect()
 }
 
-fn level(text: &str) -> Result<f64> {
-    let word = |expected| told(Predict::NAME)(SumsError::Word { word: text.to_owned(), expected });
+fn level(function: &'static str, text: &str) -> Result<f64> {
+    let word = |expected| told(function)(SumsError::Word { word: text.to_owned(), expected });
     let level: f64 = text
         .trim()
         .strip_prefix("level=")
         .ok_or_else(|| word("level= and a number"))?
         .parse()
         .map_err(|_| word("a number stands after ="))?;
-    vi_core::check::probability("level", level).map_err(|error| told(Predict::NAME)(error.into()))?;
+    vi_core::check::probability("level", level).map_err(|error| told(function)(error.into()))?;
     Ok(level)
 }
 
-impl Function for Predict {
-    const NAME: &'static str = "vi_predict";
+impl<const KEYED: bool> Function for Predict<KEYED> {
+    const NAME: &'static str = if KEYED { "vi_predict_group" } else { "vi_predict" };
 
     fn coerce(found: &[DataType]) -> Result<Vec<DataType>> {
         let head = usize::from(found.first().is_some_and(types::is_text));
         let mut out = vec![DataType::Utf8; head];
         let posterior = found.get(head).unwrap_or(&DataType::Utf8);
         out.push(types::record(Self::NAME, "the posterior", posterior)?);
-        out.extend(types::features(Self::NAME, found.get(head + 1..).unwrap_or_default())?);
+        if KEYED {
+            out.push(types::key(Self::NAME, found.get(head + 1).unwrap_or(&DataType::Binary))?);
+        }
+        out.extend(types::features(Self::NAME, found.get(out.len()..).unwrap_or_default())?);
         Ok(out)
     }
 
     fn check(fields: &[FieldRef]) -> Result<()> {
         let head = usize::from(fields.first().is_some_and(|field| types::is_text(field.data_type())));
-        types::check_features(Self::NAME, fields.get(head + 1..).unwrap_or_default())
+        types::check_features(Self::NAME, fields.get(head + 1 + usize::from(KEYED)..).unwrap_or_default())
     }
 
     fn returns() -> DataType {
@@ -59,10 +64,12 @@ impl Function for Predict {
         let mut settings: Option<(&str, f64)> = None;
         let texts = (head == 1).then(|| arguments[0].as_string::<i32>());
         let mut records = Records::new(Self::NAME, &arguments[head]);
+        let keys = KEYED.then(|| Keys::of(&arguments[head + 1])).transpose()?;
+        let features = &arguments[head + 1 + usize::from(KEYED)..];
         // Rows without a label: one that is always there.
         let label: ArrayRef = Arc::new(Float64Array::from(vec![0.0; count]));
         let mut inputs = None;
-        let rows = rows::rows(Self::NAME, &label, &arguments[head + 1..], None, false, &mut inputs)?;
+        let rows = rows::rows(Self::NAME, &label, features, None, false, &mut inputs)?;
         let mut out = StructBuilder::from_fields(fields(), count);
         let (mut row, mut next) = (Vec::new(), 0);
         for t in 0..count {
@@ -78,14 +85,18 @@ impl Function for Predict {
                     let text = texts.value(t);
                     match settings {
                         Some((last, own)) if last == text => Some(own),
-                        _ => Some(settings.insert((text, level(text)?)).1),
+                        _ => Some(settings.insert((text, level(Self::NAME, text)?)).1),
                     }
                 }
             };
             let seen = match (records.get(t, ready(Self::NAME))?, own) {
-                (Some(predictor), Some(own)) if there => Some(predictor.predict(&row, own).map_err(told(Self::NAME))?),
+                (Some(predictor), Some(own)) if there => Some(match &keys {
+                    Some(keys) => predictor.predict_in(&row, keys.get(t).as_ref(), own),
+                    None => predictor.predict(&row, own),
+                }),
                 _ => None,
             };
+            let seen = seen.transpose().map_err(told(Self::NAME))?;
             let values = seen.map(|seen| [seen.mean, seen.variance, seen.lower, seen.upper]);
             for i in 0..4 {
                 if let Some(field) = out.field_builder::<Float64Builder>(i) {

@@ -156,7 +156,7 @@ pub(crate) fn direct<'a>(d: usize, rows: impl IntoIterator<Item = &'a Row>) -> L
 pub(crate) fn sums(posterior: &Posterior) -> &LinearSums {
     match posterior {
         Posterior::Linear(own) => own.sums(),
-        Posterior::Glm(_) => panic!("not a linear posterior"),
+        _ => panic!("not a linear posterior"),
     }
 }
 

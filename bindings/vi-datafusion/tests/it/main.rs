@@ -8,6 +8,7 @@ mod files;
 mod glm;
 mod linear;
 mod plans;
+mod pooled;
 mod refused;
 mod scalars;
 mod sources;

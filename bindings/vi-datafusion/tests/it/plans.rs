@@ -19,6 +19,7 @@ fn queries(model: &str) -> Vec<String> {
         "SELECT g, vi_glm('logistic scale=2', c, x0, x1) FILTER (WHERE x0 > 0) FROM t GROUP BY g ORDER BY g".to_owned(),
         format!("SELECT t, vi_predict('level=0.5', q.y, x0, x1) FROM t, {year} AS q ORDER BY t"),
         format!("SELECT vi_coefficients(vi_subtract(q.y, m)), vi_evidence(m), vi_sample(m, 7), vi_describe(m) FROM {months}, {year} AS q WHERE g = 2"),
+        format!("SELECT vi_components(p), vi_effects(p, 2), vi_predict_group('level=0.5', p, g, 0.5, 1.0), vi_robust('CR0', p) FROM {months}, (SELECT vi_pool('effects=intercept,1', g, m) AS p FROM {months})"),
         format!("SELECT vi_subtract({model}, vi_factors({model}, vi_pass({model}, c, x0, x1))) FROM t WHERE g = 1"),
         "SELECT vi_linear(y, x0, x1) OVER (ORDER BY t ROWS BETWEEN 9 PRECEDING AND CURRENT ROW) FROM t ORDER BY t".to_owned(),
     ]

@@ -1,12 +1,10 @@
 //! Answers, as values.
 
-use std::marker::PhantomData;
-
 use libduckdb_sys::duckdb_vector;
 use quack_rs::types::TypeId;
 use quack_rs::vector::complex::{ListVector, StructVector};
 use quack_rs::vector::{ListBuilder, StructWriter, VectorWriter};
-use vi_sums::{Predicted, Weight};
+use vi_sums::{GroupEffect, Predicted, VarianceComponent, Weight};
 
 use super::Kind;
 use crate::Fault;
@@ -97,65 +95,77 @@ impl Value for Vec<f64> {
     }
 }
 
-/// Something uncertain, told in four numbers.
+/// What is told as texts and numbers, in this order.
 trait Told {
-    /// The name of the second, beside those of the others.
-    const SPREAD: &'static str;
+    /// Names and types.
+    const FIELDS: &'static [(&'static str, TypeId)];
 
-    /// Mean, spread, and the ends of an interval.
+    /// The texts; `None` for null.
+    fn texts(&self) -> Vec<Option<String>> {
+        Vec::new()
+    }
+
+    /// The numbers behind them.
     fn numbers(&self) -> [f64; 4];
 }
 
-/// Names and types of the numbers of a [`Told`].
-const fn told(spread: &'static str) -> [(&'static str, TypeId); 4] {
-    [("mean", TypeId::Double), (spread, TypeId::Double), ("lower", TypeId::Double), ("upper", TypeId::Double)]
-}
-
-/// The fields of a [`Told`].
-struct Fields<T>(PhantomData<T>);
-
-impl<T: Told> Fields<T> {
-    const ALL: &'static [(&'static str, TypeId)] = &told(T::SPREAD);
-
-    /// # Safety
-    /// `vector` is a writable vector of structs of [`ALL`](Self::ALL), with a place for `values` from `first` on.
-    unsafe fn write<'a>(vector: duckdb_vector, first: usize, values: impl IntoIterator<Item = &'a T>)
-    where
-        T: 'a,
-    {
-        // SAFETY: by the caller: as many fields, all of floats.
-        unsafe {
-            let mut fields = StructWriter::new(vector, Self::ALL.len());
-            for (row, value) in values.into_iter().enumerate() {
-                for (field, number) in value.numbers().into_iter().enumerate() {
-                    fields.write_f64(first + row, field, number);
+/// Writes the fields of values, as many numbers of each as fields are left for them.
+///
+/// # Safety
+/// `vector` is a writable vector of structs of [`Told::FIELDS`], with a place for `values` from `first` on.
+unsafe fn write<'a, T: Told + 'a>(vector: duckdb_vector, first: usize, values: impl IntoIterator<Item = &'a T>) {
+    // SAFETY: by the caller: as many fields, of texts and then of floats.
+    unsafe {
+        let mut fields = StructWriter::new(vector, T::FIELDS.len());
+        for (row, value) in values.into_iter().enumerate() {
+            let texts = value.texts();
+            for (field, text) in texts.iter().enumerate() {
+                match text {
+                    // A null of an earlier chunk may have stood there.
+                    Some(text) => {
+                        fields.set_valid(first + row, field);
+                        fields.write_varchar(first + row, field, text);
+                    }
+                    None => fields.set_null(first + row, field),
                 }
+            }
+            for (field, number) in (texts.len()..T::FIELDS.len()).zip(value.numbers()) {
+                fields.write_f64(first + row, field, number);
             }
         }
     }
 }
 
 impl<T: Told> Value for T {
-    const KIND: Kind = Kind::Fields(Fields::<T>::ALL);
+    const KIND: Kind = Kind::Fields(T::FIELDS);
 
     unsafe fn write(&self, vector: duckdb_vector, row: usize) -> Result<(), Fault> {
         // SAFETY: by the caller.
-        unsafe { Fields::write(vector, row, [self]) };
+        unsafe { write(vector, row, [self]) };
         Ok(())
     }
 }
 
 impl<T: Told> Value for Vec<T> {
-    const KIND: Kind = Kind::Records(Fields::<T>::ALL);
+    const KIND: Kind = Kind::Records(T::FIELDS);
 
     unsafe fn write(&self, vector: duckdb_vector, row: usize) -> Result<(), Fault> {
         // SAFETY: by the caller: a list of such structs, whose fields are asked for after the list has grown.
-        unsafe { append(vector, row, self.len(), |_, base| Fields::write(ListVector::get_child(vector), base, self)) }
+        unsafe { append(vector, row, self.len(), |_, base| write(ListVector::get_child(vector), base, self)) }
     }
 }
 
+const fn text(name: &'static str) -> (&'static str, TypeId) {
+    (name, TypeId::Varchar)
+}
+
+const fn number(name: &'static str) -> (&'static str, TypeId) {
+    (name, TypeId::Double)
+}
+
 impl Told for Predicted {
-    const SPREAD: &'static str = "variance";
+    const FIELDS: &'static [(&'static str, TypeId)] =
+        &[number("mean"), number("variance"), number("lower"), number("upper")];
 
     fn numbers(&self) -> [f64; 4] {
         [self.mean, self.variance, self.lower, self.upper]
@@ -163,10 +173,37 @@ impl Told for Predicted {
 }
 
 impl Told for Weight {
-    const SPREAD: &'static str = "deviation";
+    const FIELDS: &'static [(&'static str, TypeId)] =
+        &[number("mean"), number("deviation"), number("lower"), number("upper")];
 
     fn numbers(&self) -> [f64; 4] {
         [self.mean, self.deviation, self.lower, self.upper]
+    }
+}
+
+impl Told for VarianceComponent {
+    const FIELDS: &'static [(&'static str, TypeId)] =
+        &[text("name"), number("value"), number("lower"), number("upper")];
+
+    fn texts(&self) -> Vec<Option<String>> {
+        vec![Some(self.name.clone())]
+    }
+
+    fn numbers(&self) -> [f64; 4] {
+        [self.value, self.lower, self.upper, 0.0]
+    }
+}
+
+impl Told for GroupEffect {
+    const FIELDS: &'static [(&'static str, TypeId)] =
+        &[text("group"), text("effect"), number("mean"), number("deviation"), number("lower"), number("upper")];
+
+    fn texts(&self) -> Vec<Option<String>> {
+        vec![self.group.as_ref().map(ToString::to_string), Some(self.effect.clone())]
+    }
+
+    fn numbers(&self) -> [f64; 4] {
+        self.weight.numbers()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use libduckdb_sys::{duckdb_data_chunk, duckdb_function_info, duckdb_vector};
 use quack_rs::scalar::{ScalarFunctionInfo, ScalarFunctionSetBuilder, ScalarOverloadBuilder};
+use quack_rs::types::NullHandling;
 
 use super::{Formed, Input, Kind, Value, guarded, output};
 use crate::Fault;
@@ -21,7 +22,11 @@ pub(crate) trait Scalar: 'static {
 
 impl<S: Scalar> Formed<ScalarFunctionSetBuilder> for S {
     fn add(set: ScalarFunctionSetBuilder) -> ScalarFunctionSetBuilder {
-        let form = ScalarOverloadBuilder::new().returns_logical(S::Answer::KIND.logical()).function(call::<S>);
+        let form = ScalarOverloadBuilder::new()
+            .returns_logical(S::Answer::KIND.logical())
+            // A null may be an answer's argument: of a key it is a new group.
+            .null_handling(NullHandling::SpecialNullHandling)
+            .function(call::<S>);
         set.overload(S::TAKES.iter().fold(form, |form, kind| form.param_logical(kind.logical())))
     }
 }

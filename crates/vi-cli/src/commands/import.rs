@@ -42,6 +42,8 @@ pub(super) fn import(args: &Import) -> Result<(), CliError> {
         }
         // The sums of these rows do not tell where the inputs lie.
         Posterior::Glm(own) => (vec![0.0; posterior.inputs()], own.prior().intercept, (1.0, 1.0)),
+        // Refused by what follows.
+        Posterior::Pool(_) => (vec![0.0; posterior.inputs()], 1.0, (1.0, 1.0)),
     };
     let schema = Schema::of_numbers(args.columns.iter().cloned().zip(means), intercept > 0.0);
     let model = posterior.to_model(schema.names()).map_err(told)?;

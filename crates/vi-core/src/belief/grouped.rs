@@ -82,6 +82,37 @@ impl Grouped {
         Ok(Self { variances: variances.to_vec(), sums, arrow: Arrow { root, common } })
     }
 
+    /// The belief that is left by rows of which only the sums are known, and what [`rebuild`](Self::rebuild) returns: `A` (the lower triangle by
+    /// rows) and `a` over all of them, and for each of `keys`, end to end, a record of `G` (the lower triangle by rows), `C` (by rows) and `c`. Sums of parts of
+    /// the rows may be added before. Cost that of a rebuild.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); [`Error::Dimension`], [`Error::NonFinite`] for sums; [`Error::Entry`] for a key that occurs twice;
+    /// [`Error::NotPositiveDefinite`] for sums that no rows have.
+    ///
+    /// ```
+    /// use vi_core::Grouped;
+    /// use vi_linalg::faer::{Par, mat};
+    /// // Clinic 7 has two rows of sum 2.4, clinic 8 one of -0.5; an intercept and a deviation from it for each clinic.
+    /// let (all, clinics) = ((vec![3.0], vec![1.9]), vec![2.0, 2.0, 2.4, 1.0, 1.0, -0.5]);
+    /// let (belief, _) = Grouped::of_sums(&[100.0], mat![[2.0]].as_ref(), all, vec![7, 8], clinics, Par::Seq)?;
+    /// assert!(belief.effects(7)?.0[0] > 0.0 && belief.effects(8)?.0[0] < 0.0);
+    /// # Ok::<(), vi_core::Error>(())
+    /// ```
+    pub fn of_sums(
+        variances: &[f64],
+        root: MatRef<'_, f64>,
+        all: (Vec<f64>, Vec<f64>),
+        keys: Vec<u64>,
+        records: Vec<f64>,
+        par: Par,
+    ) -> Result<(Self, GroupedSolution), Error> {
+        let mut belief = Self::new(variances, root)?;
+        belief.sums = Sums::from_parts((belief.dim(), belief.effects_dim()), all, keys, records)?;
+        let solution = belief.rebuild(variances, root, par)?;
+        Ok((belief, solution))
+    }
+
     /// The number `p` of common weights.
     #[must_use]
     pub fn dim(&self) -> usize {

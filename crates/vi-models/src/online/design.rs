@@ -248,21 +248,36 @@ impl Design {
                 values[j].see(0.0);
             }
             let sd = (squares[j] / n).max(0.0).sqrt();
-            // The deviations of a column with one value are rounding errors.
-            if sd > ROUNDING * centres[j].abs() {
-                scales[j] = values[j].half_distance().unwrap_or(sd * units[j]);
-            } else if centred || centres[j] == 0.0 {
-                constant.push(j);
-            } else {
-                scales[j] = centres[j].abs() * units[j];
-            }
-            if scales[j].is_infinite() {
-                return Err(Error::Overflow { quantity: "the standard deviation of an input", value: scales[j] });
+            centres[j] *= units[j];
+            match scale_of(centres[j], sd * units[j], values[j].half_distance(), centred)? {
+                Some(scale) => scales[j] = scale,
+                None => constant.push(j),
             }
         }
-        centres.iter_mut().zip(&units).for_each(|(centre, unit)| *centre *= unit);
         let centres = if centred { centres } else { Vec::new() };
         Ok(Self { centres, scales, constant, ..Self::plain(inputs, intercept) })
+    }
+
+    /// As [`of_rows`](Self::of_rows) from the means and standard deviations of all columns, which do not tell a column of two values from others.
+    ///
+    /// # Errors
+    /// `Overflow`.
+    pub(super) fn of_moments(
+        intercept: bool,
+        centre: bool,
+        means: Vec<f64>,
+        deviations: &[f64],
+    ) -> Result<Self, Error> {
+        let (inputs, centred) = (means.len(), centre && intercept);
+        let mut design = Self { scales: vec![1.0; inputs], ..Self::plain(inputs, intercept) };
+        for (j, (mean, sd)) in means.iter().zip(deviations).enumerate() {
+            match scale_of(*mean, *sd, None, centred)? {
+                Some(scale) => design.scales[j] = scale,
+                None => design.constant.push(j),
+            }
+        }
+        design.centres = if centred { means } else { Vec::new() };
+        Ok(design)
     }
 
     /// Uses the last `count` inputs as they are.
@@ -462,6 +477,25 @@ impl Design {
             .collect();
         (intercept, original)
     }
+}
+
+/// The scale of a column of this mean and standard deviation, or of these two values; `None` for one that is constant.
+///
+/// # Errors
+/// `Overflow`.
+fn scale_of(mean: f64, sd: f64, half_distance: Option<f64>, centred: bool) -> Result<Option<f64>, Error> {
+    // The deviations of a column with one value are rounding errors.
+    let scale = if sd > ROUNDING * mean.abs() {
+        half_distance.unwrap_or(sd)
+    } else if centred || mean == 0.0 {
+        return Ok(None);
+    } else {
+        mean.abs()
+    };
+    if scale.is_infinite() {
+        return Err(Error::Overflow { quantity: "the standard deviation of an input", value: scale });
+    }
+    Ok(Some(scale))
 }
 
 /// Checks that a standardised row is finite.

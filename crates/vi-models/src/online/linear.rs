@@ -41,6 +41,9 @@ impl Linear {
     }
 }
 
+/// The share of the labels' squares below which half the digits of what is left are rounding.
+const LEAST_LEFT: f64 = 1e-8;
+
 /// What a mean takes of the shape.
 const MEAN: f64 = 0.5;
 
@@ -57,6 +60,21 @@ pub(super) struct Noise {
 impl Noise {
     pub(super) fn precision(&self) -> NoisePrecision {
         NoisePrecision { shape: self.shape, rate: self.rate }
+    }
+
+    /// `a ← a + ½n`, less what is owed, `b ← b + ½Σ(y − offset)² − quadratic`; the log probability is `g(a₀, b₀) − g(a, b) − ½n·log 2π + log_det` with
+    /// `g = a·ln b − ln Γ(a)`. `None` where rounding has taken half the digits of what is left of the squares.
+    pub(super) fn after(&self, rows: Together) -> Option<(f64, Self)> {
+        let left = 0.5 * rows.squares - rows.quadratic;
+        if left < LEAST_LEFT * rows.squares {
+            return None;
+        }
+        let half = 0.5 * rows.rows as f64;
+        let paid = half.min(self.owed);
+        let after = Self { shape: self.shape + half - paid, rate: self.rate + left, owed: self.owed - paid };
+        let of = |noise: &Self| noise.shape * noise.rate.ln() - libm::lgamma(noise.shape);
+        let constant = half * (2.0 * std::f64::consts::PI).ln();
+        Some((of(self) - of(&after) - constant + rows.log_det, after))
     }
 }
 
@@ -208,21 +226,9 @@ impl ScalarFamily for Linear {
         }
     }
 
-    /// `a ← a + ½n`, `b ← b + ½Σ(y − offset)² − quadratic`; the log probability is `g(a₀, b₀) − g(a, b) − ½n·log 2π + log_det` with `g = a·ln b −
-    /// ln Γ(a)`. A row whose shape is still owed is not of this kind.
+    /// As [`Noise::after`]; a row whose shape is still owed is not of this kind, since what it foretells depends on which it is.
     fn learn_together(&self, state: &Noise, rows: Together) -> Option<(f64, Noise)> {
-        /// The share of the labels' squares below which half the digits of what is left are rounding.
-        const LEAST: f64 = 1e-8;
-        let left = 0.5 * rows.squares - rows.quadratic;
-        let is_resolved = left > LEAST * rows.squares;
-        if state.owed > 0.0 || !is_resolved {
-            return None;
-        }
-        let half = 0.5 * rows.rows as f64;
-        let after = Noise { shape: state.shape + half, rate: state.rate + left, ..state.clone() };
-        let of = |noise: &Noise| noise.shape * noise.rate.ln() - libm::lgamma(noise.shape);
-        let constant = half * (2.0 * std::f64::consts::PI).ln();
-        Some((of(state) - of(&after) - constant + rows.log_det, after))
+        if state.owed > 0.0 { None } else { state.after(rows) }
     }
 
     /// `a ← a + ½·weight`, less what is owed, `b ← b + ½·weight·(y − xᵀμ)²/(1 + weight·ν)`, with the belief before the row.

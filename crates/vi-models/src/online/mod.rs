@@ -125,7 +125,7 @@ pub use design::Standardise;
 pub use draw::Draw;
 pub use glm::OnlineGlm;
 pub use grouped::{
-    Component, Components, Effects, GroupEffects, GroupedGlm, GroupedLinear, GroupedSettings, OnlineGrouped,
+    Component, Components, Effects, GroupEffects, GroupSums, GroupedGlm, GroupedLinear, GroupedSettings, OnlineGrouped,
 };
 pub(crate) use info::is_near;
 pub use info::{Advice, OnlineInfo, Order};

@@ -93,14 +93,22 @@ impl Target {
         let unit = unit(largest);
         let centre = if centred { labels.iter().map(|y| y / unit).sum::<f64>() / n } else { 0.0 };
         let spread = (labels.iter().map(|y| (y / unit - centre).powi(2)).sum::<f64>() / n).sqrt();
+        self.of_moments(centre * unit, spread * unit, largest, n)
+    }
+
+    /// This target for `n` labels of this mean or 0, root mean square about it, and largest size.
+    ///
+    /// # Errors
+    /// `Overflow` if the variance is not finite.
+    pub(super) fn of_moments(self, centre: f64, spread: f64, largest: f64, n: f64) -> Result<Self, Error> {
         // If all labels have one value, deviations are rounding errors, and the unit is that value's size.
-        let varies = spread > n * f64::EPSILON * (largest / unit);
-        let scale = if varies { spread * unit } else { largest };
+        let varies = spread > n * f64::EPSILON * largest;
+        let scale = if varies { spread } else { largest };
         let square = scale * scale;
         if varies && !square.is_normal() {
             return Err(Error::Overflow { quantity: "the variance of the labels", value: square });
         }
-        Ok(Self { centre: centre * unit, scale: if square.is_normal() { scale } else { 1.0 }, ..self })
+        Ok(Self { centre, scale: if square.is_normal() { scale } else { 1.0 }, ..self })
     }
 
     /// Checks a stored scale.

@@ -134,7 +134,7 @@ fn a_month_taken_off_the_year_leaves_the_other_eleven() {
     };
     let sums = |posterior: &Posterior| match posterior {
         Posterior::Linear(own) => own.sums().clone(),
-        Posterior::Glm(_) => unreachable!(),
+        _ => unreachable!(),
     };
     let mut year = merged(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
     assert!(difference(&sums(&year), &by_rows(&x, &y, 0..1200)) < 1e-12);

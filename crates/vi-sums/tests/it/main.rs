@@ -8,5 +8,7 @@ mod hostile;
 mod linear;
 mod model;
 mod newton;
+mod pool;
+mod robust;
 mod slice;
 mod stored;

@@ -9,6 +9,7 @@ use vi_sums::{
 
 const LINEAR: &[u8] = include_bytes!("../fixtures/linear.bin");
 const GLM: &[u8] = include_bytes!("../fixtures/glm.bin");
+const POOL: &[u8] = include_bytes!("../fixtures/pool.bin");
 const AT: &[u8] = include_bytes!("../fixtures/at.bin");
 const PASS: &[u8] = include_bytes!("../fixtures/pass-2.bin");
 const FIRST_PASS: &[u8] = include_bytes!("../fixtures/pass.bin");
@@ -33,6 +34,17 @@ fn a_generalised_linear_posterior_is_the_documented_bytes() {
     let posterior = Posterior::from(GlmPosterior::from_flat(family, prior, 1, &flat).unwrap());
     assert_eq!(posterior.encode().unwrap(), GLM);
     assert_eq!(Posterior::decode(GLM).unwrap(), posterior);
+}
+
+#[test]
+fn a_pool_is_the_documented_bytes() {
+    let Posterior::Pool(pool) = Posterior::decode(POOL).unwrap() else { panic!("another kind") };
+    assert_eq!(Posterior::from(pool.clone()).encode().unwrap(), POOL);
+    let groups: Vec<_> = pool.iter().map(|(key, sums)| (key.to_string(), sums.rows(), sums.skipped())).collect();
+    assert_eq!(groups, [("-7".to_owned(), 2, 1), ("é".to_owned(), 1, 0)]);
+    assert_eq!((pool.spec().to_string().as_str(), pool.inputs()), ("effects=intercept,1 optimum", 1));
+    // Where the components were found is of as many numbers as there are components.
+    assert!(pool.fit().is_err());
 }
 
 #[test]
@@ -66,7 +78,7 @@ fn a_pass_without_its_place_is_refused_by_name() {
 
 #[test]
 fn every_damaged_byte_is_seen() {
-    for record in [LINEAR, GLM, AT, PASS] {
+    for record in [LINEAR, GLM, POOL, AT, PASS] {
         for at in 0..record.len() {
             let mut bytes = record.to_vec();
             bytes[at] ^= 0x10;

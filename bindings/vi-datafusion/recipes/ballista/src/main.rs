@@ -83,7 +83,7 @@ async fn asked(session: &SessionContext, folder: &table::Folder, rows: usize) ->
 fn sums(record: &[u8]) -> Done<LinearSums> {
     match Posterior::decode(record)? {
         Posterior::Linear(own) => Ok(own.sums().clone()),
-        Posterior::Glm(_) => Err("not a linear posterior".into()),
+        _ => Err("not a linear posterior".into()),
     }
 }
 

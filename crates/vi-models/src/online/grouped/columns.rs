@@ -35,12 +35,17 @@ impl Columns {
         self.effects.intercept && self.effects.correlated
     }
 
-    fn centre(&self, j: usize) -> f64 {
+    pub(super) fn centre(&self, j: usize) -> f64 {
         self.design.centres.get(j).copied().unwrap_or(0.0)
     }
 
-    fn scale(&self, j: usize) -> f64 {
+    pub(super) fn scale(&self, j: usize) -> f64 {
         self.design.scales.get(j).copied().unwrap_or(1.0)
+    }
+
+    /// What an effect's slope of input `j` adds to its column.
+    pub(super) fn origin(&self, j: usize) -> f64 {
+        if self.centres() { 0.0 } else { self.centre(j) / self.scale(j) }
     }
 
     /// Writes the columns of a row.
@@ -62,10 +67,7 @@ impl Columns {
         }
         z.clear();
         z.extend(self.effects.intercept.then_some(1.0));
-        let centred = self.centres();
-        z.extend(
-            self.effects.slopes.iter().map(|&j| x[j] + if centred { 0.0 } else { self.centre(j) / self.scale(j) }),
-        );
+        z.extend(self.effects.slopes.iter().map(|&j| x[j] + self.origin(j)));
         vi_core::check::results("standardised input", z.iter().copied())
     }
 

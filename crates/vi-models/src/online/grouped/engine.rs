@@ -324,15 +324,19 @@ impl<F: ScalarFamily> Engine<F> {
         }
     }
 
+    /// By how much the rows after the first grow between two searches.
+    pub(super) fn growth(&self) -> f64 {
+        match (Self::is_exact(), self.belief.groups() > FEW) {
+            (_, true) => SLOWEST_GROWTH,
+            (true, false) => GROWTH,
+            (false, false) => SLOW_GROWTH,
+        }
+    }
+
     /// Finds the components anew, with all first rows while these are not complete. What fails is counted, and the model stays as it was.
     pub(super) fn grow(&mut self) {
         if self.fixed {
-            let growth = match (Self::is_exact(), self.belief.groups() > FEW) {
-                (_, true) => SLOWEST_GROWTH,
-                (true, false) => GROWTH,
-                (false, false) => SLOW_GROWTH,
-            };
-            self.next = grown(self.observations, growth);
+            self.next = grown(self.observations, self.growth());
             let from_sums = Self::is_exact() || self.has_large_groups();
             let placed = if from_sums { self.place(1e-4) } else { self.place_by_sample() };
             if placed.is_err() {
@@ -471,14 +475,14 @@ impl<F: ScalarFamily> Engine<F> {
 }
 
 /// The number of rows after which the next search comes.
-fn grown(observations: u64, growth: f64) -> u64 {
+pub(super) fn grown(observations: u64, growth: f64) -> u64 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of rows is far below 2⁵³")]
     let next = (observations as f64 * growth).ceil() as u64;
     next.max(observations.saturating_add(1))
 }
 
 /// The prior variances of the common columns.
-fn prior_variances(design: &Design, priors: Priors) -> Vec<f64> {
+pub(super) fn prior_variances(design: &Design, priors: Priors) -> Vec<f64> {
     let mut variances = vec![priors.scale * priors.scale; design.inputs];
     variances.extend(design.intercept.then_some(priors.intercept * priors.intercept));
     variances

@@ -7,6 +7,7 @@ use vi_linalg::faer::Par;
 use super::answers::{Component, GroupEffects};
 use super::engine::{Engine, Priors};
 use super::grouped_model;
+use super::place::EXACT;
 use super::prior::ComponentPrior;
 use super::settings::{Components, GroupedSettings};
 use super::stored::EngineWire;
@@ -44,7 +45,7 @@ use crate::{Interval, Marginal, ModelError};
 /// ```
 #[derive(Debug, Clone)]
 pub struct GroupedLinear {
-    engine: Engine<Linear>,
+    pub(super) engine: Engine<Linear>,
 }
 
 impl GroupedLinear {
@@ -128,7 +129,7 @@ impl GroupedLinear {
     /// # Errors
     /// `NotPositiveDefinite`, `Overflow`; the model is then as it was.
     pub fn refine(&mut self) -> Result<(), ModelError> {
-        self.engine.place(1e-13)
+        self.engine.place(EXACT)
     }
 
     /// The components for all rows so far.

@@ -17,6 +17,7 @@ mod linear;
 mod of_kind;
 mod peak;
 mod place;
+mod pooled;
 mod prior;
 mod sample;
 mod settings;
@@ -29,6 +30,7 @@ pub use answers::{Component, GroupEffects};
 pub use glm::GroupedGlm;
 pub use linear::GroupedLinear;
 pub use of_kind::OnlineGrouped;
+pub use pooled::GroupSums;
 pub use settings::{Components, Effects, GroupedSettings};
 
 /// Implements what all grouped models have.

@@ -12,6 +12,9 @@ use crate::online::engine::ScalarFamily;
 /// Below this standard deviation of all coordinates the peak answers alone: intervals would change by some hundredth.
 pub(super) const NARROW: f64 = 0.1;
 
+/// The tolerance of a search that is to end at the peak: two searches from different places agree to `10⁻¹⁰` of the standard deviations.
+pub(super) const EXACT: f64 = 1e-20;
+
 /// The largest log of a correction of a node's weight: the tails of the approximation are too thin.
 const MOST_CORRECTION: f64 = 2.0;
 

@@ -48,25 +48,25 @@ impl Coordinates {
         root
     }
 
-    /// The slope by `φ` of a function whose slope by `Λ` is `slope`, by central differences of `Λ`.
+    /// The slope by `φ` of a function whose slope by `Λ` is `slope`. A coordinate scales what stands to its right in its row:
+    ///
+    /// ```text
+    /// ∂Λ_ij/∂log s_i = Λ_ij,   ∂Λ_ij/∂z_ij = s_i·Π_{k<j} sech z_ik·sech² z_ij,   ∂Λ_il/∂z_ij = −tanh z_ij·Λ_il for l > j
+    /// ```
     pub(super) fn pull_back(self, phi: &[f64], slope: &Mat<f64>) -> Vec<f64> {
-        /// The difference of a smooth function of order 1 is then good to `10⁻¹⁰`.
-        const STEP: f64 = 1e-5;
-        let mut moved = phi.to_vec();
-        (0..self.len())
-            .map(|k| {
-                let mut sum = 0.0;
-                for sign in [1.0, -1.0] {
-                    moved[k] = phi[k] + sign * STEP;
-                    let root = self.root(&moved);
-                    for i in 0..self.q {
-                        (0..=i).for_each(|j| sum += sign * slope[(i, j)] * root[(i, j)]);
-                    }
-                }
-                moved[k] = phi[k];
-                sum / (2.0 * STEP)
-            })
-            .collect()
+        let root = self.root(phi);
+        let mut along = vec![0.0; self.q];
+        let mut partial = phi[self.q..].iter();
+        for i in 0..self.q {
+            let from = |j: usize| (j..=i).map(|l| slope[(i, l)] * root[(i, l)]).sum::<f64>();
+            along[i] = from(0);
+            let mut left = phi[i].exp();
+            for (j, z) in (0..i).zip(&mut partial) {
+                left /= z.cosh();
+                along.push(slope[(i, j)] * left / z.cosh() - z.tanh() * from(j + 1));
+            }
+        }
+        along
     }
 
     fn exponent(self, j: usize) -> f64 {
@@ -124,6 +124,24 @@ mod tests {
         assert!((correlation - 0.3_f64.tanh()).abs() < 1e-14);
         let apart = Coordinates { q: 2, correlated: false };
         assert!(apart.len() == 2 && apart.root(&[0.0, 1.0])[(1, 0)] == 0.0);
+    }
+
+    #[test]
+    fn slopes_by_coordinates_are_differences() {
+        let (three, phi, h) = (Coordinates { q: 3, correlated: true }, [0.1, -0.4, 0.7, 0.3, -0.8, 0.5], 1e-5);
+        let slope = Mat::from_fn(3, 3, |i, j| 1.0 + f64::from(u8::try_from(3 * i + j).unwrap()).sin());
+        let value = |k: usize, away: f64| {
+            let mut moved = phi;
+            moved[k] += away;
+            let root = three.root(&moved);
+            (0..3).flat_map(|i| (0..=i).map(move |j| (i, j))).map(|at| slope[at] * root[at]).sum::<f64>()
+        };
+        for (k, along) in three.pull_back(&phi, &slope).into_iter().enumerate() {
+            // Differences of smooth functions of order 1: h², and a rounding over h.
+            assert!((along - (value(k, h) - value(k, -h)) / (2.0 * h)).abs() < 1e-9, "{k}");
+        }
+        let apart = Coordinates { q: 2, correlated: false };
+        assert_eq!(apart.pull_back(&[0.0, 1.0], &Mat::from_fn(2, 2, |_, _| 1.0)), [1.0, 1.0_f64.exp()]);
     }
 
     #[test]
