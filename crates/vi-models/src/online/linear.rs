@@ -66,7 +66,8 @@ impl Noise {
     /// `g = a·ln b − ln Γ(a)`. `None` where rounding has taken half the digits of what is left of the squares.
     pub(super) fn after(&self, rows: Together) -> Option<(f64, Self)> {
         let left = 0.5 * rows.squares - rows.quadratic;
-        if left < LEAST_LEFT * rows.squares {
+        let is_resolved = left >= LEAST_LEFT * rows.squares;
+        if !is_resolved {
             return None;
         }
         let half = 0.5 * rows.rows as f64;

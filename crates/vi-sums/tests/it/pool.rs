@@ -57,7 +57,7 @@ fn sums_of(rows: &Rows, takes: impl Fn(usize) -> bool) -> LinearSums {
 /// The pool of the rows that are taken.
 fn pooled(spec: &str, rows: &Rows, takes: impl Fn(usize) -> bool) -> Pool {
     let mut pool = Pool::new(PoolSpec::parse(spec).unwrap()).unwrap();
-    for g in 0..rows.group.iter().max().unwrap() + 1 {
+    for g in 0..=*rows.group.iter().max().unwrap() {
         let sums = sums_of(rows, |t| rows.group[t] == g && takes(t));
         if sums.rows() > 0 {
             pool.add(key(g), &sums).unwrap();
@@ -69,10 +69,8 @@ fn pooled(spec: &str, rows: &Rows, takes: impl Fn(usize) -> bool) -> Pool {
 /// The model that learns the rows of a seed one by one, its key of a group the place in the pool.
 fn learned(spec: &str, rows: &Rows) -> GroupedLinear {
     let parsed = PoolSpec::parse(spec).unwrap();
-    let standardise = match parsed.plain {
-        true => Standardise::Never,
-        false => Standardise::FirstRows { rows: rows.y.len(), centre: true },
-    };
+    let standardise =
+        if parsed.plain { Standardise::Never } else { Standardise::FirstRows { rows: rows.y.len(), centre: true } };
     let settings = GroupedSettings {
         effects: parsed.effects,
         components: parsed.components,
@@ -194,7 +192,9 @@ fn any_parts_in_any_order_are_the_whole() {
     // Pools of thirds of the rows; records of parts of groups, from the last to the first.
     let mut thirds: Vec<Pool> = (0..3).map(|part| pooled(spec, &rows, |t| t % 3 == part)).collect();
     let mut merged = Posterior::from(thirds.pop().unwrap());
-    thirds.into_iter().for_each(|part| merged.merge(&part.into()).unwrap());
+    for part in thirds {
+        merged.merge(&part.into()).unwrap();
+    }
     let mut again = Pool::new(PoolSpec::parse(spec).unwrap()).unwrap();
     for g in (0..40).rev() {
         for part in [1, 0] {
@@ -223,7 +223,7 @@ fn without_a_clinic_it_is_the_fit_of_the_others() {
     assert_eq!(left.groups(), 39);
     assert_same(left.fit().unwrap().model(), others.model(), |group| group, NEAR);
     // Half the rows of a clinic, by its record.
-    let half = |t: usize| rows.group[t] == 7 && t % 2 == 0;
+    let half = |t: usize| rows.group[t] == 7 && t.is_multiple_of(2);
     let mut without = pool;
     without.subtract(&pooled(spec, &rows, half)).unwrap();
     let others = pooled(spec, &rows, |t| !half(t)).fit().unwrap();

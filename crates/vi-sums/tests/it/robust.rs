@@ -19,12 +19,15 @@ fn pool(spec: &str) -> Pool {
     pool
 }
 
+/// Settings of the pool and of the errors, means, errors, the lower end of the first interval.
+type Case<'a> = (&'a str, &'a str, &'a [f64], &'a [f64], f64);
+
 #[test]
 fn cluster_robust_errors_are_those_of_statsmodels() {
     // OLS(...).fit().get_robustcov_results("cluster", groups=g, use_correction=...) and conf_int(0.1) of statsmodels 0.15.0.
     let with = [16.46866903487853, 0.4702786789524193, -0.16298630421025864];
     let without = [0.45119722862276235, 0.002759992808188306];
-    let cases: [(&str, &str, &[f64], &[f64], f64); 4] = [
+    let cases: [Case<'_>; 4] = [
         ("", "CR1", &with, &[9.767721423537884, 0.07836654098083748, 0.09595159351557314], -3.213762130791604),
         ("", "CR0", &with, &[8.633527569155943, 0.06926689068210456, 0.08481002805064615], -0.9283066494749619),
         ("intercept=0", "CR1", &without, &[0.07439731155853006, 0.005695043138617504], 0.3012830469863962),
