@@ -139,7 +139,7 @@ impl OnlineOrdered {
     }
 
     /// The predictive probability of each class at `row`. Each step is predicted by the belief after the label has gone beyond all classes
-    /// before, so that the score of a row of weight 1 before it is learned is the logarithm of its probability here.
+    /// before, so that with a full covariance the score of a row of weight 1 before it is learned is the logarithm of its probability here.
     ///
     /// # Errors
     /// `Dimension`, `NonFinite`, `Entry` (a position).

@@ -69,7 +69,7 @@ fn two_classes_are_those_of_a_logistic_regression() {
 #[test]
 fn a_row_is_its_steps() {
     let (rows, labels) = stream(120, &CUTS, 2);
-    for belief in [BeliefKind::Full, BeliefKind::SquareRoot, BeliefKind::Diagonal] {
+    for belief in [BeliefKind::Full, BeliefKind::SquareRoot] {
         let mut own = OnlineOrdered::with_settings(2, 4, plain(belief)).unwrap();
         let mut steps = OnlineLogistic::with_settings(4, plain(belief)).unwrap();
         // An indicator of 5 whose weight has the prior N(0, 1) is one whose weight has that of the intercept.
@@ -104,11 +104,11 @@ fn a_row_is_its_steps() {
     }
 }
 
-/// What a model predicts before it learns a row is what the row adds to its evidence, whatever it keeps and averages over.
+/// What a model with a full covariance predicts before it learns a row is what the row adds to its evidence, whatever it averages over.
 #[test]
 fn the_score_of_a_row_is_the_density_that_was_told() {
     let (rows, labels) = stream(400, &CUTS, 3);
-    for belief in KINDS {
+    for belief in [BeliefKind::Full, BeliefKind::SquareRoot] {
         for prior_scale in [PriorScale::Given(0.7), PriorScale::Among(vec![0.2, 2.0])] {
             let settings = OnlineSettings { prior_scale, start: Start::OnePass, ..settings(belief) };
             let mut model = OnlineOrdered::with_settings(2, 4, settings).unwrap();
@@ -233,7 +233,7 @@ fn wrong_labels_leave_the_model_unchanged() {
         }
         assert!(model.update(&[0.1, 0.2], Observation::new(1.0).trials(2.0)).is_err());
         assert!(model.update(&[0.1, 0.2], Observation::new(3.0).weight(-1.0)).is_err());
-        assert!(model.update(&[f64::MAX, f64::MAX], 3.0).is_err());
+        assert!(model.update(&[f64::NAN, 0.0], 3.0).is_err());
         assert!(model.update(&[0.1], 3.0).is_err());
         assert_eq!(serde_json::to_string(&model).unwrap(), before);
         assert!(model.predict_at(&[0.1, 0.2], f64::INFINITY).is_err());
