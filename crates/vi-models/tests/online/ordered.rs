@@ -12,6 +12,11 @@ use vi_models::online::{
 
 use crate::{KINDS, settings};
 
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a class")]
+fn log_probability(probabilities: &[f64], label: f64) -> f64 {
+    probabilities[label as usize].ln()
+}
+
 const WEIGHTS: [f64; 2] = [1.0, -0.6];
 const CUTS: [f64; 3] = [-1.0, 0.0, 0.3];
 
@@ -90,7 +95,7 @@ fn a_row_is_its_steps() {
             let score = own.evidence() - before;
             near(score, steps.evidence() - steps_before, 1e-10, "score");
             // Predictions have errors of 2e-9, scores of 4e-7 nats.
-            near(score, seen.probabilities[y as usize].ln(), 1e-6, "density");
+            near(score, log_probability(&seen.probabilities, y), 1e-6, "density");
         }
         for j in 0..2 {
             let (found, same) = (own.weight(j).unwrap(), steps.weight(j).unwrap());
@@ -121,7 +126,7 @@ fn the_score_of_a_row_is_the_density_that_was_told() {
                 if t > 50 {
                     near(
                         model.evidence() - before,
-                        told.probabilities[y as usize].ln(),
+                        log_probability(&told.probabilities, y),
                         2e-6,
                         &format!("{belief:?} {t}"),
                     );
@@ -174,6 +179,20 @@ fn it_goes_on_with_the_same_bits() {
         assert!(stored.contains(from) && serde_json::from_str::<OnlineOrdered>(&stored.replace(from, to)).is_err());
     }
     assert!(serde_json::from_str::<OnlineSoftmax>(&stored).is_err());
+}
+
+/// Rows learned in a batch are looked at together where a row alone is one of the likelihood.
+#[test]
+fn wide_rows_in_batches_have_the_same_bits() {
+    let (rows, labels) = stream(80 * 30, &CUTS, 9);
+    let (d, labels) = (60, &labels[..80]);
+    for belief in [BeliefKind::Full, BeliefKind::SquareRoot] {
+        let mut one = OnlineOrdered::with_settings(d, 4, plain(belief)).unwrap();
+        let mut all = one.clone();
+        rows.chunks(d).zip(labels).for_each(|(x, y)| one.update(x, *y).unwrap());
+        all.update_batch(&rows, labels).unwrap();
+        assert_eq!(serde_json::to_string(&one).unwrap(), serde_json::to_string(&all).unwrap(), "{belief:?}");
+    }
 }
 
 #[test]
@@ -261,7 +280,6 @@ fn intervals_hold_the_truth() {
         // Three standard errors of so many tries.
         let shares = held.map(|held| f64::from(held) / f64::from(replications));
         let off = 3.0 * (0.09 / f64::from(replications)).sqrt();
-        println!("{n} rows: {shares:?}");
         assert!(shares.iter().all(|share| (share - 0.9).abs() < off), "{n}: {shares:?}");
     }
 }
@@ -279,7 +297,7 @@ fn it_beats_a_softmax_by_few_rows() {
         softmax.update_batch(&rows[..120], &labels[..60]).unwrap();
         let score = |of: &dyn Fn(&[f64]) -> Vec<f64>| {
             let held_out = rows[120..].chunks(2).zip(&labels[60..]);
-            held_out.map(|(x, y)| of(x)[*y as usize].ln()).sum::<f64>() / 500.0
+            held_out.map(|(x, y)| log_probability(&of(x), *y)).sum::<f64>() / 500.0
         };
         let own = score(&|x| ordered.predict(x).unwrap().probabilities);
         let gained = own - score(&|x| softmax.predict(x).unwrap().probabilities);
@@ -287,6 +305,5 @@ fn it_beats_a_softmax_by_few_rows() {
         squares += gained * gained / replications as f64;
     }
     let error = ((squares - gain * gain) / replications as f64).sqrt();
-    println!("{gain} ± {error} nats a row");
     assert!(gain > 5.0 * error && gain > 0.02, "{gain} {error}");
 }

@@ -396,7 +396,10 @@ impl<F: ScalarFamily> Family for F {
     }
 
     fn look_ahead(&self, belief: &AnyBelief, rows: &[Row<'_>], step: &mut RowStep) {
-        belief.look_ahead(rows, &mut step.belief);
+        // Steps change the belief between one row and the next.
+        if self.cut_points() == 0 {
+            belief.look_ahead(rows, &mut step.belief);
+        }
     }
 
     fn prepare_row(
