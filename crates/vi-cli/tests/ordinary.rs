@@ -121,7 +121,9 @@ fn classes_in_order_have_one_predictor_and_cut_points() {
     told(&folder, "fit t.csv -t stars --family ordered --ignore town --unscaled --prior 1 -o plain.rvi");
     assert!(refused(&folder, "export plain.rvi -o p.bin").contains("no record holds more than two classes"));
     told(&folder, "fit t.csv -t stars --family ordered --mergeable --shape line -o a.rvi");
-    told(&folder, "fit t.csv --like a.rvi -o b.rvi");
+    let others: Vec<&str> = std::iter::once("price,town,stars").chain(numbers.lines().skip(1).rev()).collect();
+    fs::write(folder.join("u.csv"), others.join("\n") + "\n").unwrap();
+    told(&folder, "fit u.csv --like a.rvi -o b.rvi");
     told(&folder, "merge a.rvi b.rvi -o both.rvi");
     assert_eq!(json(&told(&folder, "inspect both.rvi --json"))["rows"], 1000);
 }
