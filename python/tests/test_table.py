@@ -101,6 +101,27 @@ def test_parts_add_up_to_the_predictor():
         rvi.fit(FLATS, "floor", family="classes").explain(NEW)
 
 
+def test_classes_with_an_order_have_one_predictor():
+    ratings = FLATS.assign(stars=np.digitize(FLATS["size"], [45.0, 70.0, 95.0]) + 1)
+    model = rvi.fit(ratings, "stars", family="ordered", ignore=["rent", "let", "floor"], shape="line")
+    assert model.classes == ["1", "2", "3", "4"]
+    assert [cut["between"] for cut in model.info()["cut_points"]] == ["1|2", "2|3", "3|4"]
+    probabilities = model.predict_proba(ratings)
+    assert probabilities.shape == (len(ratings), 4) and np.allclose(probabilities.sum(axis=1), 1.0)
+    assert (model.predict(ratings) == ratings["stars"].astype(str)).mean() > 0.7
+    found = model.explain(ratings)
+    assert np.allclose(found["base"][0] + found["mean"].sum(axis=1), found["predictor"], rtol=1e-9, atol=1e-9)
+    with pytest.raises(ValueError, match="more than two classes have no interval"):
+        model.predict_interval(ratings)
+    words = ratings.assign(stars=np.array(["bad", "fair", "good", "best"])[ratings["stars"] - 1])
+    with pytest.raises(ValueError, match="texts have no order: `--classes"):
+        rvi.fit(words, "stars", family="ordered")
+    named = rvi.fit(
+        words, "stars", family="ordered", classes=["bad", "fair", "good", "best"], ignore=["rent", "let", "floor"], shape="line"
+    )
+    assert np.array_equal(named.predict_proba(words), probabilities)
+
+
 def test_files_go_to_the_command_and_back(tmp_path):
     new, path = csv(NEW, tmp_path / "new.csv"), tmp_path / "model.rvi"
     model = rvi.fit(FLATS, "let")

@@ -15,7 +15,7 @@ use vi_models::online::BeliefKind;
 use vi_terms::TermsError;
 use vi_terms::table::summary::{body, card, head, progressive};
 use vi_terms::table::{
-    self, Columns, Document, Family, Input, Intervals, NOTHING, Options, RANK, Source, TargetKind, curves, parse_shape,
+    self, Columns, Document, Family, Input, Intervals, NOTHING, Options, RANK, Source, curves, parse_shape,
 };
 
 use crate::arrow::{Batches, TableRows};
@@ -296,8 +296,7 @@ impl Table {
     fn target(&self, py: Python<'_>) -> PyResult<(String, Option<Vec<String>>)> {
         self.look(py, |state| {
             let target = &state.document.target;
-            let classes = if let TargetKind::Classes(classes) = &target.kind { Some(classes.clone()) } else { None };
-            Ok((target.column.clone(), classes))
+            Ok((target.column.clone(), target.kind.classes().map(<[String]>::to_vec)))
         })
     }
 

@@ -120,7 +120,7 @@ pub(crate) struct Fit {
     /// Columns of numbers to treat as text (codes, years).
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub(crate) text: Vec<String>,
-    /// Classes of the target, if the first rows lack some. With two classes, `rvi` reports the probability of the second.
+    /// Classes of the target, if the first rows lack some or they have an order (`--family ordered`: the lowest first). With two classes, `rvi` reports the probability of the second.
     #[arg(long, value_name = "NAMES", value_delimiter = ',', allow_hyphen_values = true)]
     pub(crate) classes: Vec<String>,
     /// Columns to keep as numbers although every row has its own (by default such identifiers are left out).
@@ -452,6 +452,7 @@ impl From<Family> for vi_terms::table::Family {
             Family::Varying => Self::Varying,
             Family::LogVarying => Self::LogVarying,
             Family::Classes => Self::Classes,
+            Family::Ordered => Self::Ordered,
             Family::Count => Self::Count,
             Family::Poisson => Self::Poisson,
             Family::NegativeBinomial => Self::NegativeBinomial,
@@ -481,6 +482,8 @@ pub(crate) enum Family {
     LogVarying,
     /// Two or more classes.
     Classes,
+    /// Classes in an order, as ratings: of numbers theirs, of texts that of `--classes`.
+    Ordered,
     /// A count: 0, 1, 2, …; the family that the first rows prefer.
     Count,
     /// A count whose variance is its mean.

@@ -69,6 +69,65 @@ fn excess_zeros_are_found_and_their_share_is_told() {
     );
 }
 
+/// Ratings of a sequential model, and the same in words.
+#[test]
+fn classes_in_order_have_one_predictor_and_cut_points() {
+    const WORDS: [&str; 4] = ["bad", "fair", "good", "best"];
+    let folder = folder("ordinary-ordered");
+    let mut rng = ChaCha8Rng::seed_from_u64(6);
+    let (mut numbers, mut words) = ("price,town,stars\n".to_owned(), "price,town,stars\n".to_owned());
+    for _ in 0..500 {
+        let (price, town) = (rng.random::<f64>() * 4.0, rng.random_range(0..2));
+        let eta = 1.2 * price - 2.0 + f64::from(town);
+        let beyond = |cut: &&f64| rng.random::<f64>() < 1.0 / (1.0 + (*cut - eta).exp());
+        let class = [-1.0, 0.0, 1.0].iter().take_while(beyond).count();
+        numbers += &format!("{price:.3},{},{}\n", ["Ulm", "Bonn"][town as usize], class + 1);
+        words += &format!("{price:.3},{},{}\n", ["Ulm", "Bonn"][town as usize], WORDS[class]);
+    }
+    fs::write(folder.join("t.csv"), &numbers).unwrap();
+    fs::write(folder.join("w.csv"), &words).unwrap();
+    let text = told(&folder, "fit t.csv -t stars --family ordered --shape line -o m.rvi");
+    assert!(text.contains("stars, one of 4 classes in order") && text.contains("cut points    1|2"), "{text}");
+    assert!(text.contains("of the log odds of a higher class"), "{text}");
+    let card = json(&told(&folder, "inspect m.rvi --json"));
+    let mean = |k: usize| card["cut_points"][k]["mean"].as_f64().unwrap();
+    assert!(card["cut_points"].as_array().unwrap().len() == 3 && mean(0) < mean(2), "{card}");
+    assert!(card["coefficients"].as_array().unwrap().iter().all(|own| own["name"] != "0|1"));
+
+    let refusal = refused(&folder, "fit w.csv -t stars --family ordered -o w.rvi");
+    assert!(refusal.contains("texts have no order: `--classes low,mid,high` names all classes"), "{refusal}");
+    told(&folder, "fit w.csv -t stars --family ordered --classes bad,fair,good,best --shape line -o w.rvi");
+    let [own, other] = ["m", "w"].map(|name| told(&folder, &format!("predict {name}.rvi t.csv")));
+    let values = |text: &str| text.lines().nth(1).unwrap().split_once(',').unwrap().1.to_owned();
+    assert!(own.starts_with("class,p(1),p(2),p(3),p(4)") && other.starts_with("class,p(bad),p(fair)"), "{other}");
+    assert_eq!(values(&own), values(&other));
+    assert!(told(&folder, "predict m.rvi t.csv --certified").starts_with("class,set,p(1)"));
+
+    // A softmax has two predictors more to learn.
+    let loss = |family: &str| {
+        told(&folder, &format!("fit t.csv -t stars --family {family} --shape line -o l.rvi"));
+        json(&told(&folder, "inspect l.rvi --json"))["scores"]["log_loss"].as_f64().unwrap()
+    };
+    let (ordered, classes) = (loss("ordered"), loss("classes"));
+    assert!(ordered < classes, "{ordered} {classes}");
+
+    assert!(told(&folder, "evaluate m.rvi t.csv").contains("log loss"));
+    assert!(told(&folder, "explain m.rvi t.csv").contains("price"));
+    told(&folder, "update m.rvi t.csv -o more.rvi");
+    told(&folder, "inspect m.rvi --html page.html");
+    told(&folder, "fit t.csv -t stars --family ordered -o curves.rvi --refine 10 --html fit.html");
+    fs::write(folder.join("six.csv"), "price,town,stars\n1,Ulm,6\n").unwrap();
+    assert!(refused(&folder, "update m.rvi six.csv").contains("`6` is not a class that the first rows have shown"));
+    told(&folder, "fit t.csv -t stars --family ordered --ignore town --unscaled --prior 1 -o plain.rvi");
+    assert!(refused(&folder, "export plain.rvi -o p.bin").contains("no record holds more than two classes"));
+    told(&folder, "fit t.csv -t stars --family ordered --mergeable --shape line -o a.rvi");
+    let others: Vec<&str> = std::iter::once("price,town,stars").chain(numbers.lines().skip(1).rev()).collect();
+    fs::write(folder.join("u.csv"), others.join("\n") + "\n").unwrap();
+    told(&folder, "fit u.csv --like a.rvi -o b.rvi");
+    told(&folder, "merge a.rvi b.rvi -o both.rvi");
+    assert_eq!(json(&told(&folder, "inspect both.rvi --json"))["rows"], 1000);
+}
+
 #[test]
 fn a_pass_that_learns_nothing_is_an_error() {
     let folder = folder("ordinary-nothing");

@@ -6,7 +6,7 @@ use vi_models::online::{Kind, Model, Observation, Prediction, Row};
 use vi_models::{Interval, ModelError};
 
 /// Every kind of model, with a name.
-pub const MODELS: [(&str, Kind); 12] = [
+pub const MODELS: [(&str, Kind); 13] = [
     ("two", Kind::Two),
     ("number", Kind::Number { noise: (1.0, 1.0) }),
     ("probit", Kind::Probit),
@@ -19,6 +19,7 @@ pub const MODELS: [(&str, Kind); 12] = [
     ("robust", Kind::Robust { unit: (0.0, 1.0) }),
     ("varying", Kind::Varying { unit: (0.0, 1.0) }),
     ("zero-inflated", Kind::ZeroInflated),
+    ("ordered", Kind::Ordered { classes: 3 }),
 ];
 
 /// Numbers of a model with their names.
@@ -30,7 +31,7 @@ pub fn label(model: &Model, value: f64) -> f64 {
     match model {
         Model::Number(_) | Model::Robust(_) | Model::Varying(_) => value,
         Model::Count(_) | Model::Spread(_) | Model::LearnedSpread(_) | Model::ZeroInflated(_) => value.abs().round(),
-        Model::Classes(_) => value.abs().round().min(2.0),
+        Model::Classes(_) | Model::Ordered(_) => value.abs().round().min(2.0),
         _ => f64::from(u8::from(value > 0.0)),
     }
 }

@@ -25,7 +25,7 @@ pub(super) fn export(args: &Export) -> Result<(), CliError> {
             "a record is one Gaussian in the units of the inputs, and {why}; `rvi fit --unscaled --prior SCALE` makes such a model"
         )));
     }
-    if matches!(document.model, Model::Classes(_)) {
+    if matches!(document.model, Model::Classes(_) | Model::Ordered(_)) {
         let what = "no record holds more than two classes; a record is for numbers, counts or two classes";
         return Err(refused(what.to_owned()));
     }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use vi_core::{Error, Row};
 
 use super::blocks;
-use super::settings::OnlineSettings;
+use super::settings::{OnlineSettings, is_zero};
 use super::target::Target;
 use crate::units::unit;
 use crate::{ModelError, check};
@@ -177,6 +177,9 @@ pub(super) struct Design {
     /// The prior scale of each input's block relative to the overall one; empty where all are 1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) relative: Vec<f64>,
+    /// How many columns follow that of the intercept, which no input fills: those of cut points between classes.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(super) cuts: usize,
 }
 
 impl Design {
@@ -189,6 +192,7 @@ impl Design {
             constant: Vec::new(),
             target: Target::default(),
             relative: Vec::new(),
+            cuts: 0,
         }
     }
 
@@ -320,7 +324,7 @@ impl Design {
 
     /// The number of columns.
     pub(super) fn columns(&self) -> usize {
-        self.inputs + usize::from(self.intercept)
+        self.inputs + usize::from(self.intercept) + self.cuts
     }
 
     /// Checks a stored design: it must be one that `settings` can lead to, after some rows if `taken`.
@@ -330,7 +334,7 @@ impl Design {
     pub(super) fn check(&self, settings: &OnlineSettings, taken: bool) -> Result<(), ModelError> {
         blocks::check_relative(&settings.blocks, &self.relative)?;
         let relative = self.relative.clone();
-        let plain = Self { relative, ..Self::plain(self.inputs, settings.intercept) };
+        let plain = Self { relative, cuts: self.cuts, ..Self::plain(self.inputs, settings.intercept) };
         let unlike = Err(ModelError::Document { what: "standardisation and its settings" });
         match (&settings.standardise, settings.standardise.by_rows()) {
             (_, Some((_, centre))) if taken => {

@@ -17,6 +17,7 @@ mod place;
 mod scalar;
 mod shards;
 mod start;
+mod steps;
 mod stored;
 mod sweeps;
 
@@ -27,6 +28,7 @@ pub(super) use scalar::{
     FIT_PASSES, FIT_SWEEP, FIT_TOLERANCE, Pass, ScalarFamily, Together, is_score, row_likelihood, site_of,
 };
 pub(super) use start::WIDE;
+pub(super) use steps::{StepSpace, column_of};
 pub(super) use stored::EngineWire;
 
 use rand::Rng;
@@ -123,7 +125,7 @@ pub(super) struct Engine<F: Family> {
 fn check_size<F: Family>(inputs: usize, family: &F, settings: &OnlineSettings) -> Result<usize, ModelError> {
     /// The largest count of numbers: 64 GiB for one prior scale.
     const MOST: u64 = 1 << 33;
-    let columns = inputs.checked_add(usize::from(settings.intercept));
+    let columns = inputs.checked_add(usize::from(settings.intercept)).and_then(|own| own.checked_add(family.cuts()));
     let weights = columns.and_then(|columns| family.weights(columns));
     let numbers = columns.and_then(|columns| family.numbers(settings.belief, columns));
     match (weights, numbers) {
@@ -144,7 +146,7 @@ impl<F: Family> Engine<F> {
             }
             _ => Design::plain(inputs, settings.intercept),
         };
-        let design = Design { target: family.target(), ..design };
+        let design = Design { target: family.target(), cuts: family.cuts(), ..design };
         let fixed = start::start_rows(&settings, &family, design.columns()) == 0;
         let members = bank(&settings, &family, design.columns())?;
         let mut engine = Self {

@@ -147,7 +147,8 @@ macro_rules! one_predictor {
             }
 
             /// The posterior of each weight, in the units of the inputs and under their names (`names` in
-            /// [`OnlineSettings`](crate::online::OnlineSettings)); the intercept comes first. Each costs as much as a prediction.
+            /// [`OnlineSettings`](crate::online::OnlineSettings)); the intercept comes first, or the cut points of classes that have an order
+            /// (`0|1`, `1|2` and so on). Each costs as much as a prediction.
             ///
             /// # Errors
             /// `Overflow`.

@@ -15,6 +15,7 @@
 //! | predict a count that varies more than a Poisson's, by an unknown amount | [`OnlineGlm`] with [`family::LearnedSpread`] |
 //! | predict a count of which many are 0 whatever the inputs | [`OnlineGlm`] with [`family::InflatedCounts`] |
 //! | predict one of several classes | [`OnlineSoftmax`] |
+//! | predict one of several classes that have an order, as ratings | [`OnlineOrdered`] |
 //! | learn with effects that differ from group to group (random effects) | [`GroupedLinear`], [`GroupedGlm`] |
 //! | predict one of many classes, or use another belief than a full covariance | [`OnlineSoftmax::by_class`] |
 //! | hold a model whose kind is known only at run time | [`Model`], made of a [`Kind`] |
@@ -101,6 +102,7 @@ mod model;
 mod nested;
 mod observation;
 mod one_gaussian;
+mod ordered;
 mod pair;
 mod points;
 mod posterior;
@@ -134,6 +136,7 @@ pub use logistic::OnlineLogistic;
 pub use model::{Kind, Model};
 pub use observation::Observation;
 pub use one_gaussian::OneGaussian;
+pub use ordered::OnlineOrdered;
 pub use points::Points;
 pub use posterior::Posterior;
 pub use predicted::{LabelPredicted, ProbabilityPredicted};

@@ -8,8 +8,8 @@ use super::family::{Counts, InflatedCounts, LearnedSpread, Probit, SpreadCounts,
 use super::observation::Size;
 use super::{
     Coefficient, Draw, Effects, Observation, OneGaussian, OnlineGlm, OnlineGrouped, OnlineInfo, OnlineLinear,
-    OnlineLogistic, OnlineRobust, OnlineSettings, OnlineSoftmax, OnlineVarying, Prediction, RefineInfo, RefineSettings,
-    Row, Rows,
+    OnlineLogistic, OnlineOrdered, OnlineRobust, OnlineSettings, OnlineSoftmax, OnlineVarying, Prediction, RefineInfo,
+    RefineSettings, Row, Rows,
 };
 use crate::softmax::SoftmaxRefineSettings;
 use crate::{Marginal, ModelError};
@@ -33,6 +33,11 @@ pub enum Kind {
         classes: usize,
         /// Whether there is one belief over all classes, or one for each; `None` chooses by the number of weights.
         joint: Option<bool>,
+    },
+    /// Classes `0 < 1 < …` that have an order, by [`OnlineOrdered`].
+    Ordered {
+        /// The number of classes.
+        classes: usize,
     },
     /// Labels 0 and 1 by a probit, by [`OnlineGlm`].
     Probit,
@@ -115,6 +120,8 @@ pub enum Model {
     Two(OnlineLogistic),
     /// Classes `0, 1, …`.
     Classes(OnlineSoftmax),
+    /// Classes `0 < 1 < …` that have an order.
+    Ordered(OnlineOrdered),
     /// Labels 0 and 1 by a probit.
     Probit(OnlineGlm<Probit>),
     /// Successes among trials.
@@ -154,6 +161,7 @@ macro_rules! each {
             Self::Number($linear) => $number,
             Self::Count($own) => $one,
             Self::Two($own) => $one,
+            Self::Ordered($own) => $one,
             Self::Probit($own) => $one,
             Self::Trials($own) => $one,
             Self::Spread($own) => $one,
@@ -184,6 +192,7 @@ impl Model {
                 Some(true) => OnlineSoftmax::joint(inputs, classes, settings)?,
                 Some(false) => OnlineSoftmax::by_class(inputs, classes, settings)?,
             }),
+            Kind::Ordered { classes } => Self::Ordered(OnlineOrdered::with_settings(inputs, classes, settings)?),
             Kind::Probit => Self::Probit(OnlineGlm::with_settings(inputs, Probit, settings)?),
             Kind::Trials => Self::Trials(OnlineGlm::with_settings(inputs, Trials, settings)?),
             Kind::Spread { size } => Self::Spread(OnlineGlm::with_settings(inputs, SpreadCounts { size }, settings)?),
@@ -230,6 +239,7 @@ impl Model {
             Self::Count(_) => Kind::Count,
             Self::Two(_) => Kind::Two,
             Self::Classes(model) => Kind::Classes { classes: model.classes(), joint: Some(!model.is_by_class()) },
+            Self::Ordered(model) => Kind::Ordered { classes: model.classes() },
             Self::Probit(_) => Kind::Probit,
             Self::Trials(_) => Kind::Trials,
             Self::Spread(model) => Kind::Spread { size: model.family().size },
@@ -251,6 +261,7 @@ impl Model {
             Self::Count(_) => "Count",
             Self::Two(_) => "Two",
             Self::Classes(_) => "Classes",
+            Self::Ordered(_) => "Ordered",
             Self::Probit(_) => "Probit",
             Self::Trials(_) => "Trials",
             Self::Spread(_) => "Spread",
@@ -312,7 +323,13 @@ impl Model {
     /// Those of the model; `Setting` for trials or an exposure that the kind has not; [`ModelError::Unsupported`] for an offset of
     /// several classes.
     pub fn predict(&self, row: Row<'_>, at: Observation) -> Result<Prediction, ModelError> {
-        if let Self::Number(_) | Self::Robust(_) | Self::Varying(_) | Self::Two(_) | Self::Classes(_) = self {
+        if let Self::Number(_)
+        | Self::Robust(_)
+        | Self::Varying(_)
+        | Self::Two(_)
+        | Self::Ordered(_)
+        | Self::Classes(_) = self
+        {
             at.size(Size::None)?;
         }
         Ok(match self {
@@ -323,6 +340,7 @@ impl Model {
                 return Err(ModelError::Unsupported { what: "offset of several classes" });
             }
             Self::Classes(model) => Prediction::Classes(model.predict(row)?),
+            Self::Ordered(model) => Prediction::Classes(model.predict_at(row, at.offset)?),
             Self::Probit(model) => Prediction::Probit(model.predict(row, at)?),
             Self::Trials(model) => Prediction::Trials(model.predict(row, at)?),
             Self::Spread(model) => Prediction::Spread(model.predict(row, at)?),
@@ -356,7 +374,7 @@ impl Model {
             Self::ZeroInflated(model) => model.predict_and_update(row, observed)?.map(Prediction::Inflated),
             Self::Robust(model) => model.predict_and_update(row, observed)?.map(Prediction::Number),
             Self::Varying(model) => model.predict_and_update(row, observed)?.map(Prediction::Number),
-            Self::Classes(_) | Self::Grouped(_) => {
+            Self::Ordered(_) | Self::Classes(_) | Self::Grouped(_) => {
                 let predicted = self.predict(row, observed);
                 self.update(row, observed)?;
                 predicted
@@ -364,8 +382,8 @@ impl Model {
         })
     }
 
-    /// The posterior of each linear predictor at `row`: one, or of classes one for each but the first, relative to that and without
-    /// an offset. Of `at` only offset and group are used.
+    /// The posterior of each linear predictor at `row`: one, of classes that have an order the log odds that the label is beyond the first; or of
+    /// other classes one for each but the first, relative to that and without an offset. Of `at` only offset and group are used.
     ///
     /// # Errors
     /// Those of the model.
@@ -408,7 +426,7 @@ impl Model {
         }, _model => not_of_groups("draws of the predictors of a model of groups"))
     }
 
-    /// The posterior of each weight of each linear predictor, the intercept first.
+    /// The posterior of each weight of each linear predictor, the intercept first, or the cut points of classes that have an order.
     ///
     /// # Errors
     /// Those of the model.
@@ -526,7 +544,20 @@ impl Model {
                 }
             };
         }
-        merged!(Number, Count, Two, Classes, Probit, Trials, Spread, LearnedSpread, ZeroInflated, Robust, Varying)
+        merged!(
+            Number,
+            Count,
+            Two,
+            Classes,
+            Ordered,
+            Probit,
+            Trials,
+            Spread,
+            LearnedSpread,
+            ZeroInflated,
+            Robust,
+            Varying
+        )
     }
 
     /// What the model has learned, as one Gaussian.

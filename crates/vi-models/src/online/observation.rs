@@ -90,6 +90,11 @@ impl Observation {
         (self.group, Self { group: None, ..self })
     }
 
+    /// The same of another label.
+    pub(super) fn labelled(self, label: f64) -> Self {
+        Self { label, ..self }
+    }
+
     /// Sets the number from the other predictor of the same model.
     pub(super) fn given(self, given: Given) -> Self {
         Self { given: Some(given), ..self }

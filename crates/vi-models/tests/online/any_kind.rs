@@ -4,13 +4,13 @@ use serde::Serialize;
 use vi_models::ModelError;
 use vi_models::online::family::{Counts, InflatedCounts, LearnedSpread, Probit, SpreadCounts, Trials};
 use vi_models::online::{
-    Kind, Model, Observation, OnlineGlm, OnlineLinear, OnlineLogistic, OnlineRobust, OnlineSettings, OnlineSoftmax,
-    OnlineVarying, RefineSettings, Row,
+    Kind, Model, Observation, OnlineGlm, OnlineLinear, OnlineLogistic, OnlineOrdered, OnlineRobust, OnlineSettings,
+    OnlineSoftmax, OnlineVarying, RefineSettings, Row,
 };
 
 const NOISE: (f64, f64) = (3.0, 2.0);
 
-const KINDS: [Kind; 12] = [
+const KINDS: [Kind; 13] = [
     Kind::Number { noise: NOISE },
     Kind::Count,
     Kind::Two,
@@ -23,6 +23,7 @@ const KINDS: [Kind; 12] = [
     Kind::Robust { unit: (0.0, 1.0) },
     Kind::Varying { unit: (0.0, 1.0) },
     Kind::ZeroInflated,
+    Kind::Ordered { classes: 3 },
 ];
 
 fn rows() -> impl Iterator<Item = ([f64; 2], Observation)> {
@@ -66,6 +67,7 @@ fn a_model_of_any_kind_is_stored_as_the_model_within_under_its_name() {
     same!(9, OnlineRobust::with_settings(2, settings(), (0.0, 1.0)));
     same!(10, OnlineVarying::with_settings(2, settings(), (0.0, 1.0)));
     same!(11, OnlineGlm::with_settings(2, InflatedCounts, settings()));
+    same!(12, OnlineOrdered::with_settings(2, 3, settings()));
 }
 
 #[test]
@@ -89,12 +91,14 @@ fn every_kind_answers_in_the_same_words() {
         assert_eq!(model.predictors(at.0, Observation::new(0.0)).unwrap().len(), predictors);
         assert_eq!(model.weights().len(), predictors);
         let coefficients = model.coefficients().unwrap();
-        assert_eq!((coefficients.len(), coefficients[0].len()), (predictors, 3));
+        let cuts = usize::from(matches!(kind, Kind::Ordered { .. }));
+        assert_eq!((coefficients.len(), coefficients[0].len()), (predictors, 3 + cuts));
         let other = model.predict(Row::Dense(&[-0.5, -1.0]), at.1).unwrap();
         assert!(seen.log_density(1.0).unwrap() > other.log_density(1.0).unwrap(), "{kind:?}");
-        assert_eq!(seen.mean().is_none(), predictors > 1);
+        let of_classes = matches!(kind, Kind::Classes { .. } | Kind::Ordered { .. });
+        assert_eq!(seen.mean().is_none(), of_classes);
         assert_eq!(model.covariance(0, 1).is_err(), predictors > 1);
-        assert_eq!(seen.class(), matches!(model, Model::Two(_) | Model::Probit(_) | Model::Classes(_)).then_some(1));
+        assert_eq!(seen.class(), (of_classes || matches!(model, Model::Two(_) | Model::Probit(_))).then_some(1));
     }
 }
 

@@ -16,6 +16,7 @@ mod inflated;
 mod learning;
 mod narrow;
 mod order;
+mod ordered;
 mod passes;
 mod robust;
 mod scales;

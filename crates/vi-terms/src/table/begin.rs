@@ -254,6 +254,7 @@ fn budget(target: &TargetKind) -> Budget {
         TargetKind::Classes(classes) => {
             Budget { weights: budget.weights / classes.len().saturating_sub(1).clamp(1, 2), rows: 2 * budget.rows }
         }
+        TargetKind::Ordered(_) => Budget { rows: 2 * budget.rows, ..budget },
         TargetKind::Number | TargetKind::Count => budget,
     }
 }

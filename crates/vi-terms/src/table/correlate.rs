@@ -87,7 +87,9 @@ pub(crate) fn correlate(
     for group in groups.iter().filter(|group| group.correlated) {
         let term = format!("({} | {})", group.slopes.join(" + "), group.column);
         let others = match (&target.kind, kind) {
-            (TargetKind::Classes(classes), _) if classes.len() > 2 => Some("numbers, counts and two classes"),
+            (TargetKind::Classes(classes) | TargetKind::Ordered(classes), _) if classes.len() > 2 => {
+                Some("numbers, counts and two classes")
+            }
             (_, Kind::Varying { .. } | Kind::LogVarying { .. }) => {
                 Some("families whose spread does not follow the inputs")
             }
@@ -191,7 +193,7 @@ fn components(mut rows: Rows, slopes: usize, target: &Target, seen: Seen) -> Res
         }};
     }
     match target.kind {
-        TargetKind::Classes(_) => of_family!(Logit),
+        TargetKind::Classes(_) | TargetKind::Ordered(_) => of_family!(Logit),
         TargetKind::Count => of_family!(Counts),
         TargetKind::Number => {
             let settings = GroupedSettings { keep_rows: false, ..settings };

@@ -11,7 +11,7 @@ use crate::table::means::Means;
 use crate::table::plan::{Scales, is_sparse};
 use crate::table::schema::{Encoded, Schema, is_missing};
 use crate::table::source::{Columns, NOWHERE, Record, Source};
-use crate::table::target::{Target, TargetKind};
+use crate::table::target::Target;
 
 /// What turns the records of a source into rows of a model.
 pub(crate) struct Reader<'a> {
@@ -241,10 +241,7 @@ impl Spread {
 
 /// How many classes a target has; 0 for numbers.
 pub(crate) fn classes(target: &Target) -> usize {
-    match &target.kind {
-        TargetKind::Classes(classes) => classes.len(),
-        TargetKind::Number | TargetKind::Count => 0,
-    }
+    target.kind.classes().map_or(0, <[String]>::len)
 }
 
 /// Learns rows, each predicted and scored before: those of `first`, with their numbers, which the source has read already, and then all that follow.

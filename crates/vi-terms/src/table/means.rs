@@ -101,7 +101,9 @@ impl Means {
         let place = columns.position(&target.column)?;
         let labels = || records.iter().filter_map(|record| target.read(record.field(place), NOWHERE).ok().flatten());
         let (unit, of) = match &target.kind {
-            TargetKind::Number | TargetKind::Count => (Some(unit(labels().collect())), vec![String::new()]),
+            TargetKind::Number | TargetKind::Count | TargetKind::Ordered(_) => {
+                (Some(unit(labels().collect())), vec![String::new()])
+            }
             TargetKind::Classes(classes) if classes.len() == 2 => (None, vec![String::new()]),
             TargetKind::Classes(classes) => (None, classes.iter().skip(1).cloned().collect()),
         };
@@ -333,10 +335,7 @@ impl Means {
 
     /// Whether a model with this target and these columns could have them.
     pub(crate) fn is_of(&self, target: &Target, schema: &Schema) -> bool {
-        let outputs = match &target.kind {
-            TargetKind::Classes(classes) => classes.len().max(2) - 1,
-            _ => 1,
-        };
+        let outputs = target.kind.predictors();
         let is_named = |name: &String| {
             schema.columns.iter().any(|own| own.name == *name) || schema.ignored.iter().any(|(own, _)| own == name)
         };

@@ -172,6 +172,8 @@ pub enum Family {
     LogVarying,
     /// Two or more classes.
     Classes,
+    /// Classes in an order: of numbers theirs, of texts that in which the classes are named.
+    Ordered,
     /// A count; the family that the first rows prefer.
     Count,
     /// A count whose variance is its mean.
@@ -184,7 +186,7 @@ pub enum Family {
 
 impl Family {
     /// All families.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Auto,
         Self::Number,
         Self::Gaussian,
@@ -194,6 +196,7 @@ impl Family {
         Self::Varying,
         Self::LogVarying,
         Self::Classes,
+        Self::Ordered,
         Self::Count,
         Self::Poisson,
         Self::NegativeBinomial,
@@ -213,6 +216,7 @@ impl Family {
             Self::Varying => "varying",
             Self::LogVarying => "log-varying",
             Self::Classes => "classes",
+            Self::Ordered => "ordered",
             Self::Count => "count",
             Self::Poisson => "poisson",
             Self::NegativeBinomial => "negative-binomial",

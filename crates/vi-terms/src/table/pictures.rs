@@ -61,7 +61,7 @@ fn effects(curves: &[Curve], target: &Target) -> Option<Drawn> {
     let what = match target.kind {
         TargetKind::Number => "effect",
         TargetKind::Count => "effect on the log of the mean",
-        TargetKind::Classes(_) => "effect on the log odds",
+        TargetKind::Classes(_) | TargetKind::Ordered(_) => "effect on the log odds",
     };
     let label = |level: f64| format!("{:.0} % interval", 100.0 * level);
     let panel = |curve: &Curve| {
@@ -132,7 +132,7 @@ fn predictions(document: &Document) -> Option<Drawn> {
         return None;
     }
     seen.sort_by(|a, b| a.mean.total_cmp(&b.mean));
-    let of_classes = matches!(document.target.kind, TargetKind::Classes(_));
+    let of_classes = document.target.kind.classes().is_some();
     let take = |of: fn(&Seen) -> f64| seen.iter().map(of).collect::<Vec<f64>>();
     let rank: Vec<f64> = (0..seen.len()).map(|k| 100.0 * k as f64 / (seen.len() - 1) as f64).collect();
     let label = |level: f64| format!("{:.0} % interval", 100.0 * level);
@@ -201,7 +201,7 @@ pub fn learning(document: &Document) -> Option<Drawn> {
     let rows: Vec<f64> = blocks.iter().map(|block| block.0).collect();
     let loss: Vec<f64> = blocks.iter().map(|block| block.1).collect();
     let mut panel = Panel::new("", Axis::linear("rows learned"), Axis::linear("log loss, nats a row"));
-    if matches!(document.target.kind, TargetKind::Classes(_)) {
+    if document.target.kind.classes().is_some() {
         let plain: Vec<f64> = blocks.iter().map(|block| block.2).collect();
         panel = panel.line_marked(&rows, &plain, Style::solid(ORANGE).dash(Dash::Dashed), 0, "without inputs");
     }

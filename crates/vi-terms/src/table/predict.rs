@@ -51,7 +51,9 @@ impl Answers<'_> {
         let at = self.reader.observed(self.document.groups.as_ref(), record, 0.0);
         let inputs = self.reader.row(&self.document.means, record, row)?;
         let found = match &self.document.target.kind {
-            TargetKind::Classes(_) => self.points.class(inputs, at).map(|class| class.map(|class| class as f64)),
+            TargetKind::Classes(_) | TargetKind::Ordered(_) => {
+                self.points.class(inputs, at).map(|class| class.map(|class| class as f64))
+            }
             TargetKind::Number | TargetKind::Count => self.document.model.predict(inputs, at).map(|seen| seen.mean()),
         };
         Ok(found.map_err(|source| TermsError::Row { row, source })?.unwrap_or(f64::NAN))
@@ -113,7 +115,7 @@ impl Document {
             TargetKind::Number | TargetKind::Count => names(&["mean", "sd", "lower", "upper"]),
             TargetKind::Classes(classes) if classes.len() == 2 && certified => names(&["class", "probability", "set"]),
             TargetKind::Classes(classes) if classes.len() == 2 => names(&["class", "probability", "lower", "upper"]),
-            TargetKind::Classes(classes) => {
+            TargetKind::Classes(classes) | TargetKind::Ordered(classes) => {
                 let own = classes.iter().map(|class| format!("p({class})"));
                 names(if certified { &["class", "set"] } else { &["class"] }).into_iter().chain(own).collect()
             }
@@ -149,7 +151,7 @@ impl Document {
         let certificate = (intervals == Intervals::Certified).then(|| self.own_scores().certificate().settled());
         let mut fields = Vec::new();
         let mut set = None;
-        if let (TargetKind::Classes(classes), Some(class)) = (&self.target.kind, predicted.class()) {
+        if let (Some(classes), Some(class)) = (self.target.kind.classes(), predicted.class()) {
             fields.push(Value::from(name(classes, class)));
             if let Some(certificate) = &certificate {
                 let within = certificate.classes(predicted, level).map_err(refused)?.unwrap_or_default();

@@ -98,6 +98,13 @@ pub fn head(document: &Document) -> String {
         let [share, lower, upper] = [share, lower, upper].map(|share| number(100.0 * share));
         add(&mut text, &format!("zeros         {share} % are excess zeros, {lower} to {upper}\n"));
     }
+    let cuts = cuts(document).unwrap_or_default();
+    if !cuts.is_empty() {
+        let words = cuts.iter().map(|(between, own)| {
+            format!("{} {} ± {}", shortened(between, 38), number(own.mean()), number(own.standard_deviation()))
+        });
+        text += &wrapped("cut points    ", &first_of(words));
+    }
     if let Ok(spread) = spread(&document.model, false) {
         let words =
             spread.iter().take(FEW / 2).map(|line| format!("{} for each unit of {}", factor(line.mean), line.name));
@@ -182,6 +189,15 @@ fn noise(model: &Model) -> Option<(f64, f64)> {
         Model::Varying(model) => Some(model.noise()),
         _ => None,
     }
+}
+
+/// The cut points between classes that have an order, under the names of both.
+fn cuts(document: &Document) -> Result<Vec<(String, Marginal)>, TermsError> {
+    let (Model::Ordered(model), Some(classes)) = (&document.model, document.target.kind.classes()) else {
+        return Ok(Vec::new());
+    };
+    let names = classes.windows(2).map(|sides| format!("{}|{}", sides[0], sides[1]));
+    Ok(names.zip(model.cuts()?).collect())
 }
 
 /// The share of excess zeros with its interval.
@@ -449,6 +465,7 @@ pub fn body(document: &Document, top: usize) -> Result<String, TermsError> {
             TargetKind::Number => "of the target",
             TargetKind::Count => "of the log of the mean",
             TargetKind::Classes(_) => "of the log odds",
+            TargetKind::Ordered(_) => "of the log odds of a higher class",
         };
         add(
             &mut text,
@@ -518,9 +535,11 @@ fn lines(document: &Document, most: usize, sorted: bool) -> Result<(Vec<Line>, u
         _ => Ok((of.first().map_or(1.0, |(_, unit)| *unit), belief)),
     };
     let (told, effect) = (&told, &effect);
+    // They are told by themselves.
+    let cuts = if let Model::Ordered(model) = &document.model { model.classes() - 1 } else { 0 };
     let of_class = |(k, coefficients): (usize, Vec<Coefficient>)| {
         let first = coefficients.len() - document.model.inputs();
-        let own = coefficients.into_iter().enumerate();
+        let own = coefficients.into_iter().enumerate().skip(cuts);
         own.map(move |(at, Coefficient { name, belief, .. })| {
             let of = at.checked_sub(first).and_then(|input| told.get(input)).map_or(&[][..], Vec::as_slice);
             let (unit, belief) = effect(of, belief)?;
@@ -564,6 +583,12 @@ pub fn card(document: &Document) -> Result<Value, TermsError> {
         _ => "first rows",
     };
     let (lines, all) = lines(document, MOST, false)?;
+    let cuts = cuts(document)?.into_iter().map(|(between, belief)| {
+        let Interval { lower, upper } = belief.interval(LEVEL)?;
+        let (mean, sd) = (belief.mean(), belief.standard_deviation());
+        Ok(json!({ "between": between, "mean": mean, "sd": sd, "lower": lower, "upper": upper }))
+    });
+    let cuts = cuts.collect::<Result<Vec<Value>, TermsError>>()?;
     let groups = match (&document.groups, &document.model) {
         (Some(groups), Model::Grouped(model)) => Some(groups_card(document, groups, model)?),
         _ => None,
@@ -602,6 +627,7 @@ pub fn card(document: &Document) -> Result<Value, TermsError> {
         "effects": effects,
         "family": document.chosen,
         "noise": noise(&document.model).map(|(freedom, scale)| json!({ "degrees_of_freedom": freedom, "scale": scale })),
+        "cut_points": (!cuts.is_empty()).then_some(cuts),
         "excess_zeros": excess(&document.model)?.map(|(share, Interval { lower, upper })| json!({ "share": share, "lower": lower, "upper": upper })),
         "spread": (!spread.is_empty()).then_some(spread),
         "relevance": document.relevance,

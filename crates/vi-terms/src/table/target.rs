@@ -29,6 +29,27 @@ pub enum TargetKind {
     Count,
     /// Two or more; of two the second is the one whose probability is told.
     Classes(Vec<String>),
+    /// Three or more that have an order, the lowest first.
+    Ordered(Vec<String>),
+}
+
+impl TargetKind {
+    /// The names of the classes; none of numbers.
+    #[must_use]
+    pub fn classes(&self) -> Option<&[String]> {
+        match self {
+            Self::Classes(classes) | Self::Ordered(classes) => Some(classes),
+            Self::Number | Self::Count => None,
+        }
+    }
+
+    /// The number of linear predictors.
+    pub(crate) fn predictors(&self) -> usize {
+        match self {
+            Self::Classes(classes) => classes.len().saturating_sub(1).max(1),
+            Self::Ordered(_) | Self::Number | Self::Count => 1,
+        }
+    }
 }
 
 /// What a text of a target of classes should have been.
@@ -61,6 +82,9 @@ pub(crate) fn values_of<S: Source>(source: &mut S, column: &str) -> Result<Vec<S
 /// Classes beyond which a target of words is taken for a mistake.
 const MOST_CLASSES: usize = 200;
 
+/// Numbers beyond which those that are classes in order are taken for a mistake.
+const MOST_ORDERED: usize = 20;
+
 impl Target {
     /// The target, inferred from values of it, those of the first records.
     ///
@@ -83,7 +107,7 @@ impl Target {
             found.iter().filter_map(|text| text.parse().ok().filter(|x: &f64| x.is_finite())).collect();
         // A slip among many numbers is an error of its row, not of the column.
         let are_numbers = numbers.len() == found.len()
-            || family != Family::Classes
+            || !matches!(family, Family::Classes | Family::Ordered)
                 && classes.is_empty()
                 && numbers.len() > MANY
                 && nearly_all(numbers.len(), found.len());
@@ -99,12 +123,27 @@ impl Target {
             given => given,
         };
         let kind = match (family, numbers) {
-            (Family::Classes, numbers) => {
+            (Family::Ordered, None) if classes.is_empty() => {
+                let word = found.iter().find(|text| text.parse::<f64>().is_err()).unwrap_or(&found[0]);
+                let what = format!(
+                    "`{word}` is not a number, and texts have no order: `--classes low,mid,high` names all classes, the lowest first"
+                );
+                return Err(fail(what));
+            }
+            (Family::Classes | Family::Ordered, numbers) => {
                 let mut found = found;
                 if let (true, Some(numbers)) = (classes.is_empty(), numbers) {
                     let mut pairs: Vec<(f64, String)> = numbers.into_iter().zip(found).collect();
                     pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
+                    let same = pairs.windows(2).find(|pair| pair[0].0 == pair[1].0);
+                    if let (Family::Ordered, Some([one, other])) = (family, same) {
+                        return Err(fail(format!("`{}` and `{}` are one number: write it in one way", one.1, other.1)));
+                    }
                     found = pairs.into_iter().map(|(_, text)| text).collect();
+                    if family == Family::Ordered && found.len() > MOST_ORDERED {
+                        let what = "values, more than 20 classes in order: for a number use `--family number`, for more classes name them by `--classes`";
+                        return Err(fail(format!("{} {what}", found.len())));
+                    }
                 }
                 if let [class] = found.as_slice() {
                     return Err(TermsError::OneClass { column: column.to_owned(), class: class.clone() });
@@ -113,7 +152,12 @@ impl Target {
                     let what = marked(&found).unwrap_or_else(|| "for a number use `--family number`".to_owned());
                     return Err(fail(format!("{} classes; {what}", found.len())));
                 }
-                TargetKind::Classes(found)
+                // Two classes are one step, whatever their order.
+                if family == Family::Ordered && found.len() > 2 {
+                    TargetKind::Ordered(found)
+                } else {
+                    TargetKind::Classes(found)
+                }
             }
             (Family::Count | Family::Poisson | Family::NegativeBinomial | Family::ZeroInflated, Some(numbers))
                 if numbers.iter().all(|x| *x >= 0.0 && x.fract() == 0.0) =>
@@ -144,8 +188,7 @@ impl Target {
     /// # Errors
     /// A text that is none of this target's.
     pub(crate) fn read(&self, text: &str, row: u64) -> Result<Option<f64>, TermsError> {
-        if is_missing(text) && !matches!(&self.kind, TargetKind::Classes(classes) if classes.iter().any(|c| c == text))
-        {
+        if is_missing(text) && !self.kind.classes().is_some_and(|classes| classes.iter().any(|c| c == text)) {
             return Ok(None);
         }
         let wrong = |expected, hint| TermsError::Field {
@@ -156,10 +199,12 @@ impl Target {
             hint,
         };
         match &self.kind {
-            TargetKind::Classes(classes) => match classes.iter().position(|class| class == text) {
-                Some(place) => Ok(Some(place as f64)),
-                None => Err(wrong(SHOWN_CLASS, "; `--classes` names all classes")),
-            },
+            TargetKind::Classes(classes) | TargetKind::Ordered(classes) => {
+                match classes.iter().position(|class| class == text) {
+                    Some(place) => Ok(Some(place as f64)),
+                    None => Err(wrong(SHOWN_CLASS, "; `--classes` names all classes")),
+                }
+            }
             TargetKind::Number => {
                 let value = text.parse().ok().filter(|x: &f64| x.is_finite());
                 value.map(Some).ok_or_else(|| wrong("a finite number", ""))
@@ -181,6 +226,7 @@ impl Target {
                 format!("{}: the probability of `{}` (else `{}`)", self.column, classes[1], classes[0])
             }
             TargetKind::Classes(classes) => format!("{}, one of {} classes", self.column, classes.len()),
+            TargetKind::Ordered(classes) => format!("{}, one of {} classes in order", self.column, classes.len()),
         }
     }
 }
@@ -223,6 +269,23 @@ mod tests {
         assert_eq!(kind(&["yes", "no"], Family::Auto, &[]), Ok(classes(&["no", "yes"])));
         assert_eq!(kind(&["10", "9", "11"], Family::Classes, &[]), Ok(classes(&["9", "10", "11"])));
         assert_eq!(kind(&["a", "b"], Family::Auto, &["c", "b", "a"]), Ok(classes(&["c", "b", "a"])));
+        let ordered = |names: &[&str]| TargetKind::Ordered(names.iter().map(|&name| name.to_owned()).collect());
+        assert_eq!(kind(&["10", "9", "", "11", "9"], Family::Ordered, &[]), Ok(ordered(&["9", "10", "11"])));
+        assert_eq!(
+            kind(&["low", "high"], Family::Ordered, &["low", "mid", "high"]),
+            Ok(ordered(&["low", "mid", "high"]))
+        );
+        assert_eq!(kind(&["2", "1", "1", "2"], Family::Ordered, &[]), Ok(classes(&["1", "2"])));
+        assert!(
+            kind(&["low", "2"], Family::Ordered, &[])
+                .unwrap_err()
+                .contains("`low` is not a number, and texts have no order")
+        );
+        assert!(kind(&["1", "2", "1.0"], Family::Ordered, &[]).unwrap_err().contains("are one number"));
+        let many: Vec<String> = (0..21).map(|k| k.to_string()).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        assert!(kind(&many, Family::Ordered, &[]).unwrap_err().contains("21 values, more than 20"));
+        assert!(matches!(kind(&[], Family::Ordered, &many), Ok(TargetKind::Ordered(all)) if all.len() == 21));
         assert_eq!(kind(&["3", "0"], Family::Count, &[]), Ok(TargetKind::Count));
         assert!(kind(&["1.5"], Family::Count, &[]).unwrap_err().contains("counts"));
         assert!(kind(&["late", "4"], Family::Number, &[]).unwrap_err().contains("`late` is not a number"));

@@ -305,6 +305,7 @@ const TYPES: [(&str, Option<f64>); MODELS.len()] = [
     ("OnlineRobust", None),
     ("OnlineVarying", None),
     ("OnlineGlm<InflatedCounts>", Some(1.5)),
+    ("OnlineOrdered", Some(3.0)),
 ];
 
 fn front_door(entries: &mut Entries) {

@@ -6,6 +6,7 @@ use vi_core::{Error, Projection};
 use super::family::RowStep;
 use super::place::shares;
 use super::scalar::ScalarFamily;
+use super::steps::{StepSpace, column_of};
 use super::{Engine, Member};
 use crate::marginal::Marginal;
 use crate::online::design::RowSpace;
@@ -91,10 +92,27 @@ impl<F: ScalarFamily> Engine<F> {
         self.marginal(&seen)?.in_units(0.0, self.design.target.scale)
     }
 
-    /// The posterior of each weight in the caller's units, the intercept first.
+    /// The posterior of each cut point of the classes in the caller's units: the predictor of its step at all inputs 0, with the other sign.
+    pub(in crate::online) fn cut_points(&self, classes: usize) -> Result<Vec<Marginal>, ModelError> {
+        let (mut space, mut step) = (RowSpace::default(), StepSpace::default());
+        let row = self.design.write(Row::Dense(&vec![0.0; self.design.inputs]), &mut space)?;
+        let mut cut = |k: usize| {
+            let column = column_of(self.design.columns(), self.design.cuts, k);
+            let seen = self.seen_along(step.write(row, column), 0.0)?;
+            let minus = |(weight, seen): (f64, Projection)| (weight, Projection { mean: -seen.mean, ..seen });
+            Ok(Marginal::of_gaussians(&seen.into_iter().map(minus).collect::<Vec<_>>()))
+        };
+        (0..classes - 1).map(&mut cut).collect()
+    }
+
+    /// The posterior of each weight in the caller's units, the intercept first, or the cut points of classes that have an order.
     pub(in crate::online) fn coefficients(&self) -> Result<Vec<Coefficient>, ModelError> {
         let mut found = Vec::with_capacity(self.design.columns());
-        if self.design.intercept {
+        if let Some(classes) = self.family.ordered() {
+            let name = |k: usize| format!("{k}|{}", k + 1);
+            let cuts = self.cut_points(classes)?.into_iter().enumerate();
+            found.extend(cuts.map(|(k, belief)| Coefficient { name: name(k), belief }));
+        } else if self.design.intercept {
             found.push(Coefficient { name: "intercept".into(), belief: self.intercept()? });
         }
         for j in 0..self.design.inputs {

@@ -7,11 +7,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use vi_core::batch::{InformationGaussian, Statistics};
 use vi_core::{Belief, DenseGaussian, Error, Projection, Row, Site};
-use vi_linalg::faer::MatRef;
+use vi_linalg::faer::{Mat, MatRef};
 
 use super::Member;
 use super::order::RunLabel;
 use super::start::FEWEST;
+use super::steps::Path;
 use crate::ModelError;
 use crate::online::apart::Apart;
 use crate::online::belief::{AnyBelief, AnyStep, BeliefKind};
@@ -111,6 +112,16 @@ pub(crate) trait Family: Stateful + Clone + Debug + PartialEq + Serialize + Dese
         centred: bool,
     ) -> Result<Target, Error> {
         self.target().of_mean(observed, centred)
+    }
+
+    /// The number of columns after those of the inputs and the intercept, each of a cut point between classes.
+    fn cuts(&self) -> usize {
+        0
+    }
+
+    /// The rows of the likelihood for the rows of `x`; `None` where each row is one.
+    fn unrolled(&self, _x: MatRef<'_, f64>, _observed: &[Observation]) -> Option<(Mat<f64>, Vec<Observation>)> {
+        None
     }
 
     /// The number of weights for so many columns; `None` where it overflows.
@@ -244,6 +255,8 @@ pub(crate) struct RowStep {
     pub(in crate::online) vector: Option<PreparedSoftmax>,
     /// The projection of each predictor.
     pub(in crate::online) seen: Vec<Projection>,
+    /// Used by families whose labels are told in steps.
+    pub(in crate::online) path: Path,
     /// Used by families whose predictors are independent: the sites, and a step for each.
     pub(in crate::online) sites: Vec<Site>,
     pub(in crate::online) parts: Vec<AnyStep>,

@@ -13,7 +13,7 @@ use vi_core::{
     Belief, DenseGaussian, Error, GaussianExpectation, Implicit, Likelihood, PerRow, Projection, Site, SiteRule,
     Weighted,
 };
-use vi_linalg::faer::{MatRef, Par};
+use vi_linalg::faer::{Mat, MatRef, Par};
 
 use super::Member;
 use super::family::{Family, Fitted, RowStep, Stateful};
@@ -22,6 +22,7 @@ use super::narrow::Around;
 use super::one_pass::OnePass;
 use super::order::RunLabel;
 use super::start::FEWEST;
+use super::steps::{column_of, unrolled};
 use super::sweeps::passed;
 use crate::ModelError;
 use crate::likelihood::Offset;
@@ -137,6 +138,35 @@ pub trait ScalarFamily: Stateful + Clone + Debug + PartialEq + Serialize + Deser
         Ok(())
     }
 
+    /// The number of columns after that of the intercept whose weights are those of further steps, for labels that are told in steps: the
+    /// first step sees the row as it is, step `k` with a 1 in the `k`-th of these columns.
+    #[doc(hidden)]
+    fn cut_points(&self) -> usize {
+        0
+    }
+
+    /// What is observed in step `k` of a row, from 0; `None` after its last step.
+    #[doc(hidden)]
+    fn step(&self, observed: &Observation, k: usize) -> Option<Observation> {
+        (k == 0).then_some(*observed)
+    }
+
+    /// The number of classes, where labels are classes with an order.
+    #[doc(hidden)]
+    fn ordered(&self) -> Option<usize> {
+        None
+    }
+
+    /// Checks label, offset, weight, trials or exposure.
+    ///
+    /// # Errors
+    /// What is wrong with one of them.
+    #[doc(hidden)]
+    fn check_observed(&self, observed: &Observation) -> Result<(), Error> {
+        row_likelihood(self, &self.initial(), observed)?.check_label(observed.label)?;
+        self.label_target().check_label(observed.label)
+    }
+
     /// The likelihood of a row with `size` trials, or of that exposure, at the best estimate of the state.
     fn likelihood(&self, state: &Self::State, size: f64) -> Result<Self::Likelihood, Error>;
 
@@ -247,18 +277,41 @@ impl<F: ScalarFamily> Family for F {
     }
 
     fn check_observation(&self, observed: &Observation) -> Result<(), Error> {
-        row_likelihood(self, &self.initial(), observed)?.check_label(observed.label)?;
-        self.label_target().check_label(observed.label)
+        self.check_observed(observed)
     }
 
+    fn cuts(&self) -> usize {
+        self.cut_points()
+    }
+
+    fn unrolled(&self, x: MatRef<'_, f64>, observed: &[Observation]) -> Option<(Mat<f64>, Vec<Observation>)> {
+        unrolled(self, x, observed)
+    }
+
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a checked class")]
     fn run_label(&self, observed: &Observation) -> RunLabel {
+        if self.ordered().is_some() {
+            return RunLabel::class(observed.label as usize);
+        }
         // The spread of a label is no part of its size.
         let size = if matches!(F::SIZE, Size::Trials | Size::Exposure) { observed.size(F::SIZE).ok() } else { None };
         RunLabel::number(observed.label, size.unwrap_or(1.0))
     }
 
+    fn run_components(&self) -> usize {
+        self.ordered().unwrap_or(1)
+    }
+
+    fn run_strata(&self) -> usize {
+        self.ordered().unwrap_or(2)
+    }
+
+    /// Cut points have the prior of the intercept, from which they are told.
     fn prior(&self, settings: &OnlineSettings, prior_scale: f64, columns: usize) -> Result<AnyBelief, Error> {
-        AnyBelief::prior(settings.belief, &prior_variances(settings, prior_scale, columns))
+        let cuts = self.cut_points();
+        let mut variances = prior_variances(settings, prior_scale, columns - cuts);
+        variances.resize(columns, settings.intercept_scale * settings.intercept_scale);
+        AnyBelief::prior(settings.belief, &variances)
     }
 
     fn scaled_weights(&self, columns: usize, scaled: usize) -> ScaledWeights {
@@ -270,7 +323,7 @@ impl<F: ScalarFamily> Family for F {
     }
 
     fn has_one_predictor(&self) -> bool {
-        true
+        self.cut_points() == 0
     }
 
     fn rescales_exactly(&self) -> bool {
@@ -328,8 +381,12 @@ impl<F: ScalarFamily> Family for F {
         x: MatRef<'_, f64>,
         observed: &[Observation],
     ) -> Result<Statistics, Error> {
+        let rows = observed.len();
+        let unrolled = unrolled(self, x, observed);
+        let (x, observed) = unrolled.as_ref().map_or((x, observed), |(x, observed)| (x.as_ref(), observed));
         let y: Vec<f64> = observed.iter().map(|observed| observed.label).collect();
-        Statistics::at(q, x, &y, &PerRow(&row_likelihoods(self, state, observed)?), Par::Seq)
+        let sums = Statistics::at(q, x, &y, &PerRow(&row_likelihoods(self, state, observed)?), Par::Seq)?;
+        Ok(Statistics { rows, ..sums })
     }
 
     fn row_densities(&self, state: &Self::State, observed: &[Observation]) -> Result<Arc<dyn RowDensities>, Error> {
@@ -339,7 +396,10 @@ impl<F: ScalarFamily> Family for F {
     }
 
     fn look_ahead(&self, belief: &AnyBelief, rows: &[Row<'_>], step: &mut RowStep) {
-        belief.look_ahead(rows, &mut step.belief);
+        // Steps change the belief between one row and the next.
+        if self.cut_points() == 0 {
+            belief.look_ahead(rows, &mut step.belief);
+        }
     }
 
     fn prepare_row(
@@ -349,17 +409,37 @@ impl<F: ScalarFamily> Family for F {
         (row, observed): (Row<'_>, &Observation),
         step: &mut RowStep,
     ) -> Result<f64, Error> {
-        let rule = OnePass::of::<F>(row_likelihood(self, state, observed)?);
-        let seen = belief.project(row, 1.0, &mut step.belief)?;
-        step.seen.clear();
-        step.seen.push(seen);
-        let (site, score) = answered(self, state, &rule, observed, seen)?;
-        belief.prepare(row, site, &mut step.belief)?;
-        Ok(score + self.learn(state, observed, seen, site)?)
+        let RowStep { belief: space, seen: all, path, .. } = step;
+        all.clear();
+        path.moved = None;
+        let mut total = 0.0;
+        for (k, observed) in (0..).map_while(|k| self.step(observed, k)).enumerate() {
+            if k > 0 {
+                let last = path.space.write(row, path.column);
+                path.moved.get_or_insert_with(|| belief.clone()).commit(last, space);
+            }
+            path.column = column_of(belief.dim(), self.cut_points(), k);
+            let (row, belief) = (path.space.write(row, path.column), path.moved.as_ref().unwrap_or(belief));
+            let rule = OnePass::of::<F>(row_likelihood(self, state, &observed)?);
+            let seen = belief.project(row, 1.0, space)?;
+            all.push(seen);
+            let (site, score) = answered(self, state, &rule, &observed, seen)?;
+            belief.prepare(row, site, space)?;
+            total += score + self.learn(state, &observed, seen, site)?;
+        }
+        Ok(total)
+    }
+
+    fn commit_row(&self, belief: &mut AnyBelief, row: Row<'_>, step: &mut RowStep) {
+        let RowStep { belief: space, path, .. } = step;
+        if let Some(moved) = path.moved.take() {
+            *belief = moved;
+        }
+        belief.commit(path.space.write(row, path.column), space);
     }
 
     fn takes_blocks(&self, member: &Member<Self::State>, rows: usize) -> bool {
-        !matches!(F::PASS, Pass::ByRows { .. }) && member.belief.gains_by_blocks(rows)
+        self.cut_points() == 0 && !matches!(F::PASS, Pass::ByRows { .. }) && member.belief.gains_by_blocks(rows)
     }
 
     fn learn_block(

@@ -406,6 +406,7 @@ impl<F: Family> Engine<F> {
         }
         let mut design = design.without_tiny_columns();
         design.relative.clone_from(&self.design.relative);
+        design.cuts = self.design.cuts;
         Ok(design)
     }
 
@@ -521,7 +522,7 @@ impl<F: Family> Engine<F> {
     }
 
     fn rows_to_fit(&self, design: &Design) -> Result<RowsToFit, Error> {
-        let (x, observed) = columns_of(design, &self.rows)?;
+        let (x, observed) = columns_of(&self.family, design, &self.rows)?;
         let observed = observed.iter().map(|observed| design.target.apply(observed)).collect::<Result<_, _>>()?;
         let log_jacobian = self.rows.iter().map(|kept| design.target.log_jacobian(&kept.observed)).sum();
         Ok(RowsToFit { x, observed, log_jacobian })
@@ -535,14 +536,19 @@ struct RowsToFit {
     log_jacobian: f64,
 }
 
-/// Rows as the columns of a design (`n × p`), and what was observed at each.
-pub(super) fn columns_of(design: &Design, rows: &[Kept]) -> Result<(Mat<f64>, Vec<Observation>), Error> {
+/// Rows of the likelihood as the columns of a design (`n × p`), and what was observed at each.
+pub(super) fn columns_of<F: Family>(
+    family: &F,
+    design: &Design,
+    rows: &[Kept],
+) -> Result<(Mat<f64>, Vec<Observation>), Error> {
     let mut x = Mat::zeros(rows.len(), design.columns());
     let mut space = RowSpace::default();
     for (i, Kept { row, .. }) in rows.iter().enumerate() {
         design.write(row.as_row(), &mut space)?.for_each(|j, value| x[(i, j)] = value);
     }
-    Ok((x, rows.iter().map(|kept| kept.observed).collect()))
+    let observed: Vec<Observation> = rows.iter().map(|kept| kept.observed).collect();
+    Ok(family.unrolled(x.as_ref(), &observed).unwrap_or((x, observed)))
 }
 
 #[cfg(test)]

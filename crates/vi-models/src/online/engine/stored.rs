@@ -114,6 +114,9 @@ impl<F: Family> Engine<F> {
         if !family.standardises_labels() && design.target != Target::default() {
             return Err(ModelError::Document { what: "scale of the labels, which this family has not" });
         }
+        if family.cuts() != design.cuts {
+            return Err(ModelError::Document { what: "number of cut points" });
+        }
         if family.target().log != design.target.log {
             return Err(ModelError::Document { what: "logarithm of the labels" });
         }

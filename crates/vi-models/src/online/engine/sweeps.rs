@@ -117,8 +117,8 @@ impl<F: Family> Engine<F> {
         }
     }
 
-    /// The kept rows as the model's columns (`n × p`), and what was observed at each.
+    /// The kept rows of the likelihood as the model's columns (`n × p`), and what was observed at each.
     pub(in crate::online) fn design_matrix(&self) -> Result<(Mat<f64>, Vec<Observation>), Error> {
-        columns_of(&self.design, &self.rows)
+        columns_of(&self.family, &self.design, &self.rows)
     }
 }

@@ -37,11 +37,7 @@ impl Schema {
             let place = columns.position(name).ok()?;
             Some(records.iter().map(|record| record.field(place)).collect::<Vec<&str>>())
         };
-        let predictors = match &target.kind {
-            TargetKind::Classes(classes) => classes.len().saturating_sub(1).max(1),
-            TargetKind::Number | TargetKind::Count => 1,
-        };
-        let mut room = (MOST_INPUTS / predictors.isqrt()).saturating_sub(self.width());
+        let mut room = (MOST_INPUTS / target.kind.predictors().isqrt()).saturating_sub(self.width());
         for column in &mut self.columns {
             let rare = matches!(&column.kind, Kind::Levels { rare, .. } if *rare > 0);
             let Some(texts) = fields(&column.name).filter(|_| rare) else { continue };
@@ -78,7 +74,7 @@ impl Schema {
 }
 
 /// The labels of the first rows as vectors, `None` where one is missing or its row cannot be read: numbers by their rank between 0 and 1, so that outliers tell no more than
-/// others; classes by their indicators, the first left out.
+/// others, and so classes in order; other classes by their indicators, the first left out.
 struct Labels {
     each: Vec<Option<Vec<f64>>>,
     width: usize,

@@ -1,0 +1,75 @@
+//! Rows that are several rows of the likelihood, learned one after another: labels that are told in steps.
+
+use vi_core::Row;
+use vi_linalg::faer::{Mat, MatRef};
+
+use super::scalar::ScalarFamily;
+use crate::online::Observation;
+use crate::online::belief::AnyBelief;
+
+/// What the steps of one row have told so far.
+#[derive(Debug, Default)]
+pub(in crate::online) struct Path {
+    /// The belief after all steps but the last; `None` for a row of one step.
+    pub(super) moved: Option<AnyBelief>,
+    /// The column of the last step.
+    pub(super) column: Option<usize>,
+    pub(super) space: StepSpace,
+}
+
+/// Memory for the row of one step.
+#[derive(Debug, Default)]
+pub(in crate::online) struct StepSpace {
+    values: Vec<f64>,
+    positions: Vec<usize>,
+}
+
+impl StepSpace {
+    /// A row in the model's columns with a 1 in `column`, one of the last columns, where the row has nothing.
+    pub(in crate::online) fn write<'a>(&'a mut self, row: Row<'a>, column: Option<usize>) -> Row<'a> {
+        let (Some(column), Self { values: own, positions: at }) = (column, self) else { return row };
+        own.clear();
+        match row {
+            Row::Dense(values) => {
+                own.extend_from_slice(values);
+                own[column] = 1.0;
+                Row::Dense(own)
+            }
+            Row::Sparse { positions, values } => {
+                at.clear();
+                at.extend_from_slice(positions);
+                own.extend_from_slice(values);
+                at.push(column);
+                own.push(1.0);
+                Row::Sparse { positions: at, values: own }
+            }
+        }
+    }
+}
+
+/// The column in which step `k` has a 1, of `columns` whose last ones are those of the `cuts`; the first step has none.
+pub(in crate::online) fn column_of(columns: usize, cuts: usize, k: usize) -> Option<usize> {
+    (columns - cuts + k).checked_sub(1).filter(|_| k > 0)
+}
+
+/// The rows of the likelihood for the rows of `x`, all steps of one before those of the next; `None` where each row is one.
+pub(super) fn unrolled<F: ScalarFamily>(
+    family: &F,
+    x: MatRef<'_, f64>,
+    observed: &[Observation],
+) -> Option<(Mat<f64>, Vec<Observation>)> {
+    let cuts = family.cut_points();
+    if cuts == 0 {
+        return None;
+    }
+    let (mut of, mut all) = (Vec::with_capacity(observed.len()), Vec::with_capacity(observed.len()));
+    for (i, observed) in observed.iter().enumerate() {
+        let steps = (0..).map_while(|k| family.step(observed, k));
+        for (k, step) in steps.enumerate() {
+            of.push((i, column_of(x.ncols(), cuts, k)));
+            all.push(step);
+        }
+    }
+    let at = |row: usize, j: usize| if of[row].1 == Some(j) { 1.0 } else { x[(of[row].0, j)] };
+    Some((Mat::from_fn(of.len(), x.ncols(), at), all))
+}
