@@ -71,24 +71,9 @@ pub fn surest(document: &Document, most: usize) -> Result<Vec<Line>, TermsError>
     lines(document, most, true).map(|(lines, _)| lines)
 }
 
-/// Target, columns, what was left out.
-#[must_use]
-pub fn head(document: &Document) -> String {
-    let schema = &document.schema;
-    let mut text = format!("target        {}\n", document.target.describe());
-    add(
-        &mut text,
-        &format!(
-            "inputs        {} from {}\n",
-            grouped(schema.width() as u64),
-            many(schema.columns.len() as u64, "column")
-        ),
-    );
-    let kinds = schema.columns.iter().map(|column| format!("{} ({})", column.label(), kind(&column.kind)));
-    text += &wrapped("columns       ", &first_of(kinds));
-    if let Some(chosen) = &document.chosen {
-        text += &wrapped("family        ", &chosen.describe());
-    }
+/// The learned numbers of the label's distribution.
+fn of_label(document: &Document) -> String {
+    let mut text = String::new();
     if let Some((freedom, scale)) = noise(&document.model) {
         let of = if is_of_logarithm(&document.model) { " of the logarithm" } else { "" };
         let (freedom, scale) = (number(freedom), number(scale));
@@ -113,6 +98,28 @@ pub fn head(document: &Document) -> String {
             text += &wrapped("spread        ", &words);
         }
     }
+    text
+}
+
+/// Target, columns, what was left out.
+#[must_use]
+pub fn head(document: &Document) -> String {
+    let schema = &document.schema;
+    let mut text = format!("target        {}\n", document.target.describe());
+    add(
+        &mut text,
+        &format!(
+            "inputs        {} from {}\n",
+            grouped(schema.width() as u64),
+            many(schema.columns.len() as u64, "column")
+        ),
+    );
+    let kinds = schema.columns.iter().map(|column| format!("{} ({})", column.label(), kind(&column.kind)));
+    text += &wrapped("columns       ", &first_of(kinds));
+    if let Some(chosen) = &document.chosen {
+        text += &wrapped("family        ", &chosen.describe());
+    }
+    text += &of_label(document);
     let belief = match document.model.settings().belief {
         BeliefKind::LowRank { rank } => format!("the {rank} main directions of the correlations"),
         BeliefKind::Diagonal => "a variance for each coefficient, no correlations".to_owned(),
