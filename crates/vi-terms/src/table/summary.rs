@@ -89,30 +89,7 @@ pub fn head(document: &Document) -> String {
     if let Some(chosen) = &document.chosen {
         text += &wrapped("family        ", &chosen.describe());
     }
-    if let Some((freedom, scale)) = noise(&document.model) {
-        let of = if is_of_logarithm(&document.model) { " of the logarithm" } else { "" };
-        let (freedom, scale) = (number(freedom), number(scale));
-        add(&mut text, &format!("noise         Student-t, {freedom} degrees of freedom, scale {scale}{of}\n"));
-    }
-    if let Ok(Some((share, Interval { lower, upper }))) = excess(&document.model) {
-        let [share, lower, upper] = [share, lower, upper].map(|share| number(100.0 * share));
-        add(&mut text, &format!("zeros         {share} % are excess zeros, {lower} to {upper}\n"));
-    }
-    let cuts = cuts(document).unwrap_or_default();
-    if !cuts.is_empty() {
-        let words = cuts.iter().map(|(between, own)| {
-            format!("{} {} ± {}", shortened(between, 38), number(own.mean()), number(own.standard_deviation()))
-        });
-        text += &wrapped("cut points    ", &first_of(words));
-    }
-    if let Ok(spread) = spread(&document.model, false) {
-        let words =
-            spread.iter().take(FEW / 2).map(|line| format!("{} for each unit of {}", factor(line.mean), line.name));
-        let words: Vec<String> = words.collect();
-        if !words.is_empty() {
-            text += &wrapped("spread        ", &words);
-        }
-    }
+    text += &beside(document);
     let belief = match document.model.settings().belief {
         BeliefKind::LowRank { rank } => format!("the {rank} main directions of the correlations"),
         BeliefKind::Diagonal => "a variance for each coefficient, no correlations".to_owned(),
@@ -189,6 +166,36 @@ fn noise(model: &Model) -> Option<(f64, f64)> {
         Model::Varying(model) => Some(model.noise()),
         _ => None,
     }
+}
+
+/// What the model has learned beside its coefficients: noise, excess zeros, cut points, a spread that follows the inputs.
+fn beside(document: &Document) -> String {
+    let mut text = String::new();
+    if let Some((freedom, scale)) = noise(&document.model) {
+        let of = if is_of_logarithm(&document.model) { " of the logarithm" } else { "" };
+        let (freedom, scale) = (number(freedom), number(scale));
+        add(&mut text, &format!("noise         Student-t, {freedom} degrees of freedom, scale {scale}{of}\n"));
+    }
+    if let Ok(Some((share, Interval { lower, upper }))) = excess(&document.model) {
+        let [share, lower, upper] = [share, lower, upper].map(|share| number(100.0 * share));
+        add(&mut text, &format!("zeros         {share} % are excess zeros, {lower} to {upper}\n"));
+    }
+    let cuts = cuts(document).unwrap_or_default();
+    if !cuts.is_empty() {
+        let words = cuts.iter().map(|(between, own)| {
+            format!("{} {} ± {}", shortened(between, 38), number(own.mean()), number(own.standard_deviation()))
+        });
+        text += &wrapped("cut points    ", &first_of(words));
+    }
+    if let Ok(spread) = spread(&document.model, false) {
+        let words =
+            spread.iter().take(FEW / 2).map(|line| format!("{} for each unit of {}", factor(line.mean), line.name));
+        let words: Vec<String> = words.collect();
+        if !words.is_empty() {
+            text += &wrapped("spread        ", &words);
+        }
+    }
+    text
 }
 
 /// The cut points between classes that have an order, under the names of both.
