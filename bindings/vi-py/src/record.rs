@@ -13,6 +13,7 @@ pub(crate) type Beside = (Vec<f64>, Vec<f64>);
 /// `ValueError` for what is no record, or a prior beyond those of a model.
 pub(crate) fn read(record: &[u8], names: Vec<String>) -> Result<(Model, Beside), Fault> {
     let posterior = Posterior::decode(record)?;
+    let model = posterior.to_model(names)?;
     let beside = match &posterior {
         Posterior::Linear(own) => {
             let means = own.sums().mean()[..posterior.inputs()].to_vec();
@@ -22,8 +23,10 @@ pub(crate) fn read(record: &[u8], names: Vec<String>) -> Result<(Model, Beside),
             let size = if let Family::NegativeBinomial(counts) = own.family() { Some(counts.size()) } else { None };
             (vec![0.0; posterior.inputs()], size.into_iter().collect())
         }
+        // No model of one Gaussian: refused above.
+        Posterior::Pool(_) => Beside::default(),
     };
-    Ok((posterior.to_model(names)?, beside))
+    Ok((model, beside))
 }
 
 /// # Errors
