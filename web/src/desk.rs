@@ -320,9 +320,13 @@ fn heads(document: &Document, intervals: Intervals) -> Vec<String> {
 fn with_intervals(target: &Target, (level, intervals): (f64, Intervals)) -> String {
     let percent = 100.0 * level;
     match (&target.kind, intervals) {
-        (TargetKind::Classes(_) | TargetKind::Ordered(_), Intervals::Certified) => format!(", with guaranteed {percent:.0} % sets of classes"),
+        (TargetKind::Classes(_) | TargetKind::Ordered(_), Intervals::Certified) => {
+            format!(", with guaranteed {percent:.0} % sets of classes")
+        }
         (_, Intervals::Certified) => format!(", with guaranteed {percent:.0} % intervals"),
-        (TargetKind::Classes(classes) | TargetKind::Ordered(classes), Intervals::Own) if classes.len() > 2 => String::new(),
+        (TargetKind::Classes(classes) | TargetKind::Ordered(classes), Intervals::Own) if classes.len() > 2 => {
+            String::new()
+        }
         (_, Intervals::Own) => {
             let of = second(target).map_or_else(String::new, |class| format!(" of p({class})"));
             format!(", with {percent:.0} % intervals{of}")
