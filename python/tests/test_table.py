@@ -114,7 +114,7 @@ def test_classes_with_an_order_have_one_predictor():
     with pytest.raises(ValueError, match="more than two classes have no interval"):
         model.predict_interval(ratings)
     words = ratings.assign(stars=np.array(["bad", "fair", "good", "best"])[ratings["stars"] - 1])
-    with pytest.raises(ValueError, match="texts have no order: `--classes"):
+    with pytest.raises(ValueError, match="texts have no order: `classes="):
         rvi.fit(words, "stars", family="ordered")
     named = rvi.fit(
         words, "stars", family="ordered", classes=["bad", "fair", "good", "best"], ignore=["rent", "let", "floor"], shape="line"
