@@ -22,7 +22,7 @@ use crate::SqlError;
 use crate::caught::{Caught, caught};
 use crate::columns::Columns;
 
-/// What the aggregates over records differ in; the state of each is one record.
+/// An aggregate over records, whose state is one record.
 pub(crate) trait Adding: Debug + Clone + PartialEq + Eq + Hash + Send + Sync + 'static {
     const NAME: &'static str;
 

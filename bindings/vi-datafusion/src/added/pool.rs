@@ -20,7 +20,7 @@ const NAME: &str = "vi_pool";
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Pooling;
 
-/// What the settings say; a null says nothing.
+/// The settings of a call; a null is the defaults.
 fn spec(settings: &ScalarValue) -> Result<PoolSpec> {
     PoolSpec::parse(settings.try_as_str().flatten().unwrap_or_default()).map_err(told(NAME))
 }

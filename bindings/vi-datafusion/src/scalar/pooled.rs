@@ -1,4 +1,4 @@
-//! What is asked of pooled groups: `vi_components`, `vi_effects`, `vi_robust`.
+//! Components of variance, effects and cluster-robust errors of pooled groups: `vi_components`, `vi_effects`, `vi_robust`.
 
 use std::sync::Arc;
 

@@ -50,7 +50,7 @@ fn texts(array: &ArrayRef, name: &str) -> Vec<Option<String>> {
     structs.column_by_name(name).unwrap().as_string::<i32>().iter().map(|text| text.map(str::to_owned)).collect()
 }
 
-/// What rounding may change, in standard deviations.
+/// The allowance for rounding, in standard deviations.
 const NEAR: f64 = 1e-10;
 
 fn same(means: &[f64], deviations: &[f64], expected: &[Marginal]) {

@@ -95,7 +95,7 @@ impl Value for Vec<f64> {
     }
 }
 
-/// What is told as texts and numbers, in this order.
+/// An answer of texts and numbers, in this order.
 trait Told {
     /// Names and types.
     const FIELDS: &'static [(&'static str, TypeId)];

@@ -1,4 +1,4 @@
-//! What is asked of pooled groups.
+//! Components of variance, effects, predictions and cluster-robust errors of pooled groups.
 
 use vi_sums::{GroupEffect, Pool, PoolFit, Posterior, Predicted, RobustSpec, SumsError, VarianceComponent, Weight};
 

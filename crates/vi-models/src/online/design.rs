@@ -177,7 +177,7 @@ pub(super) struct Design {
     /// The prior scale of each input's block relative to the overall one; empty where all are 1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) relative: Vec<f64>,
-    /// How many columns follow that of the intercept, which no input fills: those of cut points between classes.
+    /// The number of columns of cut points between classes, after that of the intercept.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(super) cuts: usize,
 }

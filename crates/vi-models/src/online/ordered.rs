@@ -46,10 +46,6 @@ impl ScalarFamily for Ordered {
         Err(Error::Setting { name: "classes", value: self.classes as f64, requirement: "from 2 to 256 in an order" })
     }
 
-    fn cut_points(&self) -> usize {
-        self.classes.saturating_sub(2)
-    }
-
     fn ordered(&self) -> Option<usize> {
         Some(self.classes)
     }

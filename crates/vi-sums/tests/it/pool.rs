@@ -87,7 +87,7 @@ fn learned(spec: &str, rows: &Rows) -> GroupedLinear {
     model
 }
 
-/// What rounding may change, in standard deviations.
+/// The allowance for rounding, in standard deviations.
 const NEAR: f64 = 1e-10;
 
 fn same(what: &str, own: &Marginal, other: &Marginal, near: f64) {

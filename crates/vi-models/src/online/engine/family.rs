@@ -255,7 +255,7 @@ pub(crate) struct RowStep {
     pub(in crate::online) vector: Option<PreparedSoftmax>,
     /// The projection of each predictor.
     pub(in crate::online) seen: Vec<Projection>,
-    /// Used by families whose labels are told in steps.
+    /// The steps of a row, for families with several rows of the likelihood in one.
     pub(in crate::online) path: Path,
     /// Used by families whose predictors are independent: the sites, and a step for each.
     pub(in crate::online) sites: Vec<Site>,

@@ -138,14 +138,14 @@ pub trait ScalarFamily: Stateful + Clone + Debug + PartialEq + Serialize + Deser
         Ok(())
     }
 
-    /// The number of columns after that of the intercept whose weights are those of further steps, for labels that are told in steps: the
-    /// first step sees the row as it is, step `k` with a 1 in the `k`-th of these columns.
+    /// The number of columns of cut points, after that of the intercept, one for each step of a row beyond the first: that step sees the row as it
+    /// is, step `k` with a 1 in the `k`-th of these columns.
     #[doc(hidden)]
     fn cut_points(&self) -> usize {
-        0
+        self.ordered().map_or(0, |classes| classes.saturating_sub(2))
     }
 
-    /// What is observed in step `k` of a row, from 0; `None` after its last step.
+    /// The observation of step `k` of a row, from 0; `None` after its last step.
     #[doc(hidden)]
     fn step(&self, observed: &Observation, k: usize) -> Option<Observation> {
         (k == 0).then_some(*observed)
