@@ -270,6 +270,9 @@ impl OnlineVarying {
     /// # Errors
     /// Those of a fit, which leave the model unchanged.
     pub fn catch_up(&mut self) -> Result<(), ModelError> {
+        if self.engine.fixed && self.spread.fixed {
+            return self.engine.catch_up();
+        }
         let mut next = self.clone();
         next.fit_label()?;
         next.fit_spread()?;
