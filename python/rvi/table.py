@@ -374,6 +374,23 @@ class Model:
         """
         return json.loads(self._model.evaluate(_exported(table)))
 
+    def robust_errors(self, table, clusters=None):
+        """Standard errors of the coefficients that hold whatever the noise (HC3), as ``rvi inspect --robust``.
+
+        Parameters
+        ----------
+        table : table
+            The rows that were learned.
+        clusters : str, optional
+            Column of clusters, whose rows may depend on each other (CR1).
+
+        Returns
+        -------
+        errors : dict
+            ``rows``, the number of ``clusters``, and ``coefficients``: ``name``, ``mean``, ``sd`` of the posterior and ``robust`` of each.
+        """
+        return json.loads(self._model.robust_errors(_exported(table), clusters))
+
     def update(self, table, *, skip_bad=False):
         """Learn the rows of a further table, all or none, as ``rvi update``.
 

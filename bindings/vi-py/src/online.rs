@@ -255,6 +255,24 @@ impl Online {
         self.seen_row(py, (row, offset, size), |seen| Ok(seen.interval(level)?.map(ends)))
     }
 
+    /// The robust standard error of each coefficient by these rows, of as many clusters, or of none.
+    #[pyo3(signature = (rows, y, weight=None, offset=None, size=None, clusters=None))]
+    #[expect(clippy::too_many_arguments, reason = "the arrays of a call")]
+    fn robust_errors<'py>(
+        &self,
+        py: Python<'py>,
+        rows: RowsArgument<'_>,
+        y: PyReadonlyArray1<'_, f64>,
+        weight: Numbers<'_>,
+        offset: Numbers<'_>,
+        size: Numbers<'_>,
+        clusters: Option<Vec<u64>>,
+    ) -> PyResult<Array<'py>> {
+        let found = self.robust(py, rows, [Some(y), weight, offset, size], clusters)?;
+        let n = found.len();
+        array(py, found, &[n])
+    }
+
     /// Mean and standard deviation of what is believed of the linear predictor at every row.
     #[pyo3(signature = (rows, offset=None))]
     fn predictor<'py>(

@@ -274,6 +274,16 @@ impl Table {
         })
     }
 
+    /// Robust standard errors by the rows that were learned, as JSON.
+    #[pyo3(signature = (table, clusters=None))]
+    fn robust_errors(&self, py: Python<'_>, table: &Bound<'_, PyAny>, clusters: Option<String>) -> PyResult<String> {
+        let batches = Batches::of(table)?;
+        self.look(py, |state| {
+            let found = state.answering()?.robust_errors(&mut batches.open(false)?, clusters.as_deref())?;
+            Ok(serde_json::to_string(&found)?)
+        })
+    }
+
     /// The summary of `rvi inspect`, with this many coefficients.
     fn summary(&self, py: Python<'_>, top: usize) -> PyResult<String> {
         self.look(py, |state| {

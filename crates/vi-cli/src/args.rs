@@ -265,6 +265,12 @@ pub(crate) struct Inspect {
     /// Write the effects of all groups of a formula with more than 500 to a table: CSV, JSON lines, Parquet or Arrow by its name.
     #[arg(long, value_name = "FILE")]
     pub(crate) groups: Option<PathBuf>,
+    /// Read the learned rows again for standard errors that hold whatever the noise (HC3).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) robust: Option<PathBuf>,
+    /// Column of clusters, whose rows may depend on each other, for those errors (CR1).
+    #[arg(long, value_name = "COLUMN", requires = "robust")]
+    pub(crate) clusters: Option<String>,
 }
 
 #[derive(Debug, Group)]

@@ -7,10 +7,10 @@ use std::path::Path;
 use serde_json::json;
 use vi_terms::table::summary::{FEW, body, card, head, progressive, scores};
 use vi_terms::table::text::{add, grouped, many, rounded, wrapped};
-use vi_terms::table::{Document, Scores};
+use vi_terms::table::{Document, RobustErrors, Scores};
 
 pub(crate) use self::compare::compared;
-use crate::args::{Export, Show};
+use crate::args::{Export, Inspect, Show};
 use crate::error::CliError;
 use crate::page;
 use crate::tell::{print, print_json};
@@ -95,16 +95,25 @@ pub(crate) fn merged(document: &Document, parts: usize, output: &Path, show: &Sh
     print(&text)
 }
 
-pub(crate) fn inspected(document: &Document, path: &Path, top: usize, show: &Show) -> Result<(), CliError> {
+pub(crate) fn inspected(
+    document: &Document,
+    Inspect { model: path, show, top, .. }: &Inspect,
+    robust: Option<&RobustErrors>,
+) -> Result<(), CliError> {
     shown(document, show)?;
     if show.json {
-        return print_json(&card(document)?);
+        let mut card = card(document)?;
+        if let Some(robust) = robust {
+            card["robust"] = json!(robust);
+        }
+        return print_json(&card);
     }
     let rows = document.model.info().observations;
     let mut text = format!("{}: {} learned\n", path.display(), many(rows, "row"));
     text += &head(document);
     text += &progressive(document, "");
-    text += &body(document, top)?;
+    text += &body(document, *top)?;
+    text += &robust.map(|robust| robust.describe(*top)).unwrap_or_default();
     print(&text)
 }
 

@@ -141,8 +141,8 @@ fn a_pass_that_learns_nothing_is_an_error() {
     told(&folder, "fit t.csv -t y -o m.rvi");
     let before = fs::read(folder.join("m.rvi")).unwrap();
     let text = refused(&folder, "update m.rvi bad.csv --skip-bad");
-    assert!(text.contains("no row was learned; the first: ") && text.contains("`one` is not a number"), "{text}");
-    assert!(refused(&folder, "update m.rvi blank.csv").contains("no row was learned: no row has a target"));
+    assert!(text.contains("no row was used; the first: ") && text.contains("`one` is not a number"), "{text}");
+    assert!(refused(&folder, "update m.rvi blank.csv").contains("no row was used: no row has a target"));
     fs::write(folder.join("header.csv"), "x,y\n").unwrap();
     assert!(refused(&folder, "update m.rvi header.csv").contains("header.csv: the file has no rows"));
     assert_eq!(fs::read(folder.join("m.rvi")).unwrap(), before);

@@ -227,7 +227,10 @@ fn next_line(reader: &mut dyn io::BufRead, line: &mut String) -> Result<bool, Fa
         let known = bytes.len();
         *line = String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
-            Fault::Record(format!("byte {} of {known} is not UTF-8; `iconv -t UTF-8` converts a file", at + 1))
+            Fault::Record(format!(
+                "byte {} of {known} is not UTF-8; `iconv -f WINDOWS-1252 -t UTF-8` converts a file of that code",
+                at + 1
+            ))
         })?;
         if read == 0 {
             return Ok(false);

@@ -137,8 +137,8 @@ pub enum TermsError {
     /// A table without a row.
     #[error("the table has no rows")]
     Empty,
-    /// A pass without a learned row.
-    #[error("no row was learned: no row has a target")]
+    /// A pass without a row that was learned or scored.
+    #[error("no row was used: no row has a target")]
     Nothing,
     /// A table that differs from the learned one.
     #[error("the first {rows} rows differ from those of the model")]

@@ -264,6 +264,31 @@ class OnlineEstimator(Shown, Stored, Tabular):
         """
         return self._fitted().coefficients(_rows.level(level))
 
+    def robust_errors(self, X, y, clusters=None, sample_weight=None, offset=None, exposure=None, trials=None):
+        """Standard errors of the coefficients that hold whatever the noise (HC3), or for rows that depend on each other in clusters (CR1).
+
+        Parameters
+        ----------
+        X, y, sample_weight, offset, exposure, trials
+            The rows that were learned, as for `fit`.
+        clusters : array-like of shape (n_rows,), optional
+            The cluster of each row.
+
+        Returns
+        -------
+        errors : ndarray of shape (n_coefficients,)
+            In the order of `coefficients`: those of the posterior to be compared with are its standard deviations. Several classes, and beliefs
+            without a full covariance, have none: `ValueError`.
+        """
+        model, rows, offset, size = self._asked(X, offset, exposure=exposure, trials=trials)
+        labels = self._labels_of(y)
+        if clusters is not None:
+            clusters = np.unique(np.asarray(clusters), return_inverse=True)[1].ravel()
+            if len(clusters) != len(labels) or clusters.max(initial=0) == 0:
+                raise ValueError("clusters: one value for each row is needed, and two different ones")
+            clusters = clusters.tolist()
+        return model.robust_errors(rows, labels, _rows.numbers("sample_weight", sample_weight, len(labels)), offset, size, clusters)
+
     def _coefficient_parts(self):
         """Means and standard deviations of the weights (predictors × inputs) and of the intercepts (predictors)."""
         _, values = self._fitted().coefficients(0.5)

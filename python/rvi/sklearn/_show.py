@@ -4,6 +4,8 @@ from html import escape
 
 import numpy as np
 
+from .. import _settings
+
 #: What the exponential of a weight is, by the kind of model.
 RATIOS = {"Two": "odds ratio", "Classes": "odds ratio", "Trials": "odds ratio", "Count": "rate ratio", "Spread": "rate ratio", "LearnedSpread": "rate ratio",
           "ZeroInflated": "rate ratio"}
@@ -59,7 +61,7 @@ class Summary(str):
 class Shown:
     """`summary` and the HTML that notebooks show."""
 
-    def summary(self, level=0.9, names=None, X=None, y=None):
+    def summary(self, level=0.9, names=None, X=None, y=None, clusters=None):
         """The model in a table: family, rows, noise, health, and of each coefficient its interval, its sign and, of odds and rates, its ratio.
 
         Parameters
@@ -70,7 +72,9 @@ class Shown:
             Names of the inputs; of a pipeline the steps before the model, as ``pipeline[:-1]``, which name their output. By default the columns of the
             table that was learned.
         X, y : arrays, optional
-            Rows with their labels, for their `score`.
+            Rows with their labels, for their `score` and, where they are those that were learned, for `robust_errors`.
+        clusters : array-like, optional
+            The cluster of each row, for `robust_errors`.
 
         Returns
         -------
@@ -95,7 +99,10 @@ class Shown:
             "R² (adjusted)": self._explained(info["noise"]),
         }
         facts |= {name: f"{value:.4g}" for name, value in told.items() if value is not None}
+        note, robust = f"Intervals hold {100 * level:g} % of the posterior.", None
         if X is not None:
+            if kind not in ("Classes", "Ordered") and _settings.belief(self.belief, inputs) in ("Full", "SquareRoot"):
+                robust = self.robust_errors(X, y, clusters)
             facts[f"{'accuracy' if hasattr(self, 'classes_') else self._score_name()} of the rows given"] = f"{self.score(X, y):.4g}"
         facts["log evidence"] = f"{info['evidence']:.2f} nats"
         tail = 50 * (1 - level)
@@ -105,9 +112,14 @@ class Shown:
             columns += [ratio, *ends]
             with np.errstate(over="ignore"):
                 values = np.concatenate([values, np.exp(values[..., [0, 2, 3]])], axis=-1)
+        if robust is not None:
+            columns, ratios = [*columns, "robust sd"], robust / values[0, :, 1]
+            values = np.concatenate([values, robust[None, :, None]], axis=-1)
+            if (differ := int(np.sum((ratios > 4 / 3) | (ratios < 3 / 4)))) > 0:
+                note += f" Of {differ} the robust error differs by more than a third: their intervals are wrong by as much."
         titles = [""] if len(values) == 1 else [f"class {label} against {self.classes_[0]}" for label in self.classes_[1:]]
         tables = {title: dict(zip(own, rows, strict=True)) for title, rows in zip(titles, values, strict=True)}
-        return Summary.of(self._headline(info), facts, columns, tables, f"Intervals hold {100 * level:g} % of the posterior.")
+        return Summary.of(self._headline(info), facts, columns, tables, note)
 
     def _headline(self, info):
         health = "good" if info["healthy"] else "few digits left"

@@ -4,12 +4,12 @@ use pyo3::prelude::*;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use vi_core::{Row, Rows};
-use vi_models::online::{Model, Observation, Prediction};
+use vi_models::online::{Model, Observation, Prediction, Sandwich};
 use vi_models::{Marginal, ModelError};
 
 use super::Online;
 use crate::fault::{Fault, freely, locked};
-use crate::parts::{OwnRow, observe, observed, room};
+use crate::parts::{OwnRow, observe, observed, parts, room};
 use crate::rows::{Numbers, RowsArgument, numbers};
 
 impl Online {
@@ -49,6 +49,28 @@ impl Online {
             let mut memory = Vec::new();
             let rows = given.split(n, self.inputs, &mut memory)?;
             each(model, &rows, &observed(model, n, (None, None, offset, size)), read)
+        })
+    }
+
+    /// Robust standard errors of the coefficients by the rows, of clusters where those are given.
+    pub(super) fn robust(
+        &self,
+        py: Python<'_>,
+        rows: RowsArgument<'_>,
+        [y, weight, offset, size]: [Numbers<'_>; 4],
+        clusters: Option<Vec<u64>>,
+    ) -> PyResult<Vec<f64>> {
+        let n = rows.count();
+        let given = rows.rows(self.inputs)?;
+        let parts = parts(n, [&y, &weight, &offset, &size])?;
+        self.look(py, |model| {
+            let (mut memory, mut sums) = (Vec::new(), Sandwich::new(model)?);
+            let rows = given.split(n, self.inputs, &mut memory)?;
+            for (i, (row, at)) in rows.iter().zip(observed(model, n, parts)).enumerate() {
+                let cluster = clusters.as_ref().and_then(|clusters| clusters.get(i).copied());
+                sums.add(*row, at, cluster).map_err(|error| at_row(i, &error))?;
+            }
+            Ok(sums.deviations())
         })
     }
 

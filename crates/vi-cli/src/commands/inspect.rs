@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use vi_terms::TermsError;
-use vi_terms::table::Document;
+use vi_terms::table::{Document, Input, RobustErrors};
 
 use crate::args::Inspect;
 use crate::document::answering;
@@ -13,6 +13,7 @@ use crate::error::CliError;
 use crate::files::whole_file;
 use crate::output::{Table, format_of};
 use crate::report;
+use crate::source::File;
 
 const COLUMNS: [&str; 7] = ["group", "rows", "effect", "mean", "sd", "lower", "upper"];
 const LEVEL: f64 = 0.9;
@@ -27,7 +28,16 @@ pub(super) fn inspect(args: &Inspect) -> Result<(), CliError> {
         }
         whole_file(path, |out| write_effects(&document, path, out))?;
     }
-    report::inspected(&document, &args.model, args.top, &args.show)
+    let robust =
+        args.robust.as_ref().map(|path| robust_errors(&document, path, args.clusters.as_deref())).transpose()?;
+    report::inspected(&document, args, robust.as_ref())
+}
+
+/// Robust standard errors by the rows of `path`, which is read as the learned file was.
+fn robust_errors(document: &Document, path: &Path, clusters: Option<&str>) -> Result<RobustErrors, CliError> {
+    let learned = document.passes.last().map_or_else(|| Input::in_memory("", false), |pass| pass.input.clone());
+    let mut source = File::open(&Input { data: path.to_owned(), ..learned })?;
+    document.robust_errors(&mut source, clusters)
 }
 
 /// Writes the effects of all groups to `out`, which errors call `path`.

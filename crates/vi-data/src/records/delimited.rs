@@ -108,7 +108,9 @@ fn fault(error: csv::Error, columns: &[String]) -> Fault {
         ErrorKind::Io(source) => Fault::File(source),
         ErrorKind::Utf8 { err, .. } => {
             let column = columns.get(err.field()).map_or_else(|| format!("field {}", err.field() + 1), Clone::clone);
-            Fault::Record(format!("the text in column `{column}` is not UTF-8; `iconv -t UTF-8` converts a file"))
+            Fault::Record(format!(
+                "the text in column `{column}` is not UTF-8; `iconv -f WINDOWS-1252 -t UTF-8` converts a file of that code"
+            ))
         }
         other => Fault::Record(format!("{other:?}")),
     }

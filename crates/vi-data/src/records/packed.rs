@@ -1,11 +1,13 @@
-//! Decompression of bytes, whose format is recognised from the first of them.
+//! Decompression and decoding of bytes, whose format is recognised from the first of them.
 
 use std::io::{self, BufRead};
 
+use encoding_rs_io::DecodeReaderBytes;
+
 use crate::DataError;
 
-/// Decompresses `reader` if its first bytes are those of gzip or zstd, and returns whether they were; other bytes are passed on
-/// as they are.
+/// Decompresses `reader` if its first bytes are those of gzip or zstd, and returns whether they were. Text in UTF-16, with a byte order mark, becomes
+/// UTF-8; other bytes are passed on as they are.
 ///
 /// Several compressed parts one after the other are read as one.
 ///
@@ -18,22 +20,38 @@ use crate::DataError;
 /// let (reader, packed) = unpacked("a,b\n1,2\n".as_bytes())?;
 /// assert!(!packed);
 /// # drop(reader);
+/// let mut text = String::new();
+/// unpacked(b"\xff\xfea\0\n\0".as_slice())?.0.read_to_string(&mut text).unwrap();
+/// assert_eq!(text, "a\n");
 /// # Ok::<(), vi_data::DataError>(())
 /// ```
 pub fn unpacked<'a, R: BufRead + 'a>(mut reader: R) -> Result<(Box<dyn BufRead + 'a>, bool), DataError> {
     const GZIP: &[u8] = &[0x1f, 0x8b];
     const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+    /// The byte order marks.
+    const UTF_16: [&[u8]; 2] = [&[0xff, 0xfe], &[0xfe, 0xff]];
     let cannot = |source| DataError::Source { row: 1, source };
     let start = reader.fill_buf().map_err(cannot)?;
     let packed = if start.starts_with(GZIP) {
-        Packed::Gzip
+        Some(Packed::Gzip)
     } else if start.starts_with(ZSTD) {
-        Packed::Zstd
+        Some(Packed::Zstd)
     } else {
-        return Ok((Box::new(reader), false));
+        None
     };
-    Ok((packed.unpack(reader).map_err(cannot)?, true))
+    let is_packed = packed.is_some();
+    let mut reader: Box<dyn BufRead + 'a> = match packed {
+        Some(packed) => packed.unpack(reader).map_err(cannot)?,
+        None => Box::new(reader),
+    };
+    let start = reader.fill_buf().map_err(cannot)?;
+    if UTF_16.iter().any(|mark| start.starts_with(mark)) {
+        reader = Box::new(io::BufReader::with_capacity(BUFFER, DecodeReaderBytes::new(reader)));
+    }
+    Ok((reader, is_packed))
 }
+
+const BUFFER: usize = 1 << 16;
 
 enum Packed {
     Gzip,
@@ -43,7 +61,6 @@ enum Packed {
 #[cfg(feature = "compressed")]
 impl Packed {
     fn unpack<'a, R: BufRead + 'a>(self, reader: R) -> io::Result<Box<dyn BufRead + 'a>> {
-        const BUFFER: usize = 1 << 16;
         let plain: Box<dyn io::Read + 'a> = match self {
             Self::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(reader)),
             Self::Zstd => Box::new(zstd::Decoder::with_buffer(reader)?),

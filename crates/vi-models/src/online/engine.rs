@@ -21,7 +21,7 @@ mod steps;
 mod stored;
 mod sweeps;
 
-pub(super) use believed::{Parts, beside, check_offset};
+pub(super) use believed::{Gains, Parts, beside, check_offset};
 pub(super) use family::{Family, Fitted, RowStep, Stateful};
 pub(super) use order::RunLabel;
 pub(super) use scalar::{

@@ -174,6 +174,10 @@ macro_rules! one_predictor {
                 self.engine.covariance(j, k)
             }
 
+            pub(super) fn gains(&self, row: Row<'_>) -> Result<super::engine::Gains, ModelError> {
+                self.engine.gains(row)
+            }
+
             /// A draw of the weights from the posterior, and of the noise where it is learned, for Thompson sampling: act as if it were the
             /// truth. With a full covariance a draw costs `p³/3` flops for `p` weights, with another kind what a row costs.
             ///

@@ -4,6 +4,7 @@ use rand::Rng;
 use serde::{Deserialize, Serialize};
 use vi_core::batch::{BatchInfo, BatchSettings};
 
+use super::engine::Gains;
 use super::family::{Counts, InflatedCounts, LearnedSpread, Probit, SpreadCounts, Trials};
 use super::observation::Size;
 use super::{
@@ -445,6 +446,16 @@ impl Model {
         each!(self, model => model.covariance(j, k), model => model.covariance(j, k), _model => {
             Err(ModelError::Unsupported { what })
         }, _model => not_of_groups("covariance of the weights of a model of groups"))
+    }
+
+    /// What ties the weights to the predictor of a row.
+    pub(super) fn gains(&self, row: Row<'_>) -> Result<Gains, ModelError> {
+        if let Self::Ordered(_) = self {
+            return Err(ModelError::Unsupported { what: "robust error of a weight of ordered classes" });
+        }
+        each!(self, model => model.gains(row), model => model.gains(row), _model => {
+            Err(ModelError::Unsupported { what: "robust error of a weight of several classes" })
+        }, _model => not_of_groups("robust errors of a model of groups"))
     }
 
     /// Fits the first rows together, while they are still being gathered ([`OnlineInfo::warming_up`]): those since the last fit were

@@ -33,7 +33,7 @@ const FEWEST_EQUAL: u64 = 10;
 /// which is to learn all. The first half of the rows does not count.
 ///
 /// The plain candidate is chosen unless another is better by more than a nat, and one with excess zeros only if it is better by a further nat than
-/// those without. A candidate that cannot learn a row that another could is out, and so is one that is 100 nats behind after 60, 120, 240, … rows,
+/// those without. A candidate that cannot learn a row that another could is out, and so is one that is 100 nats behind after 90, 180, 360, … rows,
 /// which bounds the cost. The trial ends after 2000 rows.
 ///
 /// Where more than half the labels are one number, kinds with heavy tails are out too, if they are not the plain one: a learned scale shrinks to

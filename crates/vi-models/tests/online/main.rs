@@ -19,6 +19,7 @@ mod order;
 mod ordered;
 mod passes;
 mod robust;
+mod sandwich;
 mod scales;
 mod spread;
 mod stored;

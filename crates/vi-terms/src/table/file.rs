@@ -38,12 +38,12 @@ pub enum FileError {
         /// Why it cannot be read.
         source: io::Error,
     },
-    /// A pass without a learned row.
-    #[error("{}: no row was learned{why}", path.display())]
+    /// A pass without a row that was learned or scored.
+    #[error("{}: no row was used{why}", path.display())]
     Nothing {
         /// The file.
         path: PathBuf,
-        /// Why no row was learned.
+        /// Why no row was used.
         why: String,
     },
     /// A record with a wrong number of fields.
@@ -283,7 +283,7 @@ impl<'a> FileRows<'a> {
         }
     }
 
-    /// The error of a pass that has learned no row.
+    /// The error of a pass that has used no row.
     fn nothing(&self) -> FileError {
         let why = self
             .first_skipped

@@ -183,12 +183,14 @@ impl Document {
     /// The scores of the model on the rows of `source` that have a target, and the number of texts that no first row had.
     ///
     /// # Errors
-    /// A row that cannot be read or predicted, unless such are skipped; [`TermsError::Empty`] without a row that has a target.
+    /// A row that cannot be read or predicted, unless such are skipped; [`TermsError::Empty`] without a row, [`TermsError::Nothing`] without one that has a target.
     pub fn evaluate<S: Source>(&self, source: &mut S) -> Result<(Scores, u64), S::Error> {
         let (mut reader, target) = reading(&self.schema, self, source)?;
+        let mut empty = true;
         let (mut scores, mut record) = (Scores::of_test(self.own_scores().certificate()), Record::default());
         while source.next(&mut record)? {
             let row = source.row();
+            empty = false;
             let scored = (|| {
                 let Some(label) = self.target.read(record.field(target), row)? else { return Ok(()) };
                 let refused = |source| TermsError::Row { row, source };
@@ -208,7 +210,7 @@ impl Document {
             }
         }
         if scores.rows == 0 {
-            return Err(source.refused(TermsError::Empty));
+            return Err(source.refused(if empty { TermsError::Empty } else { TermsError::Nothing }));
         }
         Ok((scores, reader.new_texts()))
     }

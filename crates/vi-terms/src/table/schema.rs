@@ -6,6 +6,7 @@ mod features;
 mod groups;
 mod infer;
 mod kind;
+mod numeral;
 mod shape;
 mod sources;
 mod terms;
@@ -22,6 +23,7 @@ pub(crate) use self::infer::{
 };
 pub(crate) use self::kind::Kind;
 use self::kind::Wrong;
+pub(crate) use self::numeral::numeral;
 pub(crate) use self::shape::{Asked, Beside};
 use self::terms::{Coding, Part};
 use crate::Terms;
@@ -70,7 +72,7 @@ impl Schema {
     /// Numbers of these names and means, each by itself.
     pub fn of_numbers(columns: impl Iterator<Item = (String, f64)>, intercept: bool) -> Self {
         let column = |(name, mean)| {
-            let kind = Kind::Number { mean, tells_missing: false };
+            let kind = Kind::Number { mean, tells_missing: false, gaps: Vec::new() };
             Column { name, function: None, kind }
         };
         let columns = columns.map(column).collect();

@@ -325,7 +325,10 @@ fn relevant(document: &Document, relevance: &Relevance) -> String {
 
 fn kind(kind: &Kind) -> String {
     match kind {
-        Kind::Number { .. } => "number".to_owned(),
+        Kind::Number { gaps, .. } if gaps.is_empty() => "number".to_owned(),
+        Kind::Number { gaps, .. } => {
+            format!("number; {} a gap", gaps.iter().map(|gap| format!("`{gap}`")).collect::<Vec<_>>().join(" or "))
+        }
         Kind::Levels { base, levels, rare } => {
             let base = if base.is_empty() { "missing" } else { base };
             let rare = if *rare > 0 { format!(", {} rarer together", grouped(*rare as u64)) } else { String::new() };

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::TermsError;
 use crate::table::options::Family;
-use crate::table::schema::{MANY, distinct, distinct_words, is_missing, nearly_all};
+use crate::table::schema::{MANY, distinct, distinct_words, is_missing, nearly_all, numeral};
 use crate::table::source::{Record, Source};
 
 /// The column to predict, and what its values are.
@@ -75,7 +75,7 @@ pub(crate) fn values_of<S: Source>(source: &mut S, column: &str) -> Result<Vec<S
             None => {}
         }
     }
-    let told = counts.into_iter().filter(|(text, count)| *count > 1 || text.parse::<f64>().is_ok());
+    let told = counts.into_iter().filter(|(text, count)| *count > 1 || numeral(text).is_some());
     Ok(told.flat_map(|(text, count)| std::iter::repeat_n(text, count.min(2))).collect())
 }
 
@@ -94,7 +94,7 @@ impl Target {
         let fail = |what: String| TermsError::Target { column: column.to_owned(), what };
         let found = match distinct(fields) {
             _ if !classes.is_empty() => classes.to_vec(),
-            found if found.iter().all(|text| text.parse::<f64>().is_ok()) && !found.is_empty() => found,
+            found if found.iter().all(|text| numeral(text).is_some()) && !found.is_empty() => found,
             found if matches!(family, Family::Auto | Family::Classes) && found.len() < MOST_CLASSES => {
                 distinct_words(fields)
             }
@@ -103,8 +103,7 @@ impl Target {
         if found.is_empty() {
             return Err(fail("no value in the first rows, so there is nothing to learn".to_owned()));
         }
-        let numbers: Vec<f64> =
-            found.iter().filter_map(|text| text.parse().ok().filter(|x: &f64| x.is_finite())).collect();
+        let numbers: Vec<f64> = found.iter().filter_map(|text| numeral(text).filter(|x| x.is_finite())).collect();
         // A slip among many numbers is an error of its row, not of the column.
         let are_numbers = numbers.len() == found.len()
             || !matches!(family, Family::Classes | Family::Ordered)
@@ -124,7 +123,7 @@ impl Target {
         };
         let kind = match (family, numbers) {
             (Family::Ordered, None) if classes.is_empty() => {
-                let word = found.iter().find(|text| text.parse::<f64>().is_err()).unwrap_or(&found[0]);
+                let word = found.iter().find(|text| numeral(text).is_none()).unwrap_or(&found[0]);
                 let what = format!(
                     "`{word}` is not a number, and texts have no order: `--classes low,mid,high` names all classes, the lowest first"
                 );
@@ -174,7 +173,7 @@ impl Target {
             }
             (_, Some(_)) => TargetKind::Number,
             (_, None) => {
-                let is_finite = |text: &String| text.parse::<f64>().is_ok_and(f64::is_finite);
+                let is_finite = |text: &String| numeral(text).is_some_and(f64::is_finite);
                 let word = found.iter().find(|text| !is_finite(text)).unwrap_or(&found[0]);
                 let what = marked(&found).unwrap_or_else(|| "for classes use `--family classes`".to_owned());
                 return Err(fail(format!("`{word}` is not a number; {what}")));
@@ -202,15 +201,15 @@ impl Target {
             TargetKind::Classes(classes) | TargetKind::Ordered(classes) => {
                 match classes.iter().position(|class| class == text) {
                     Some(place) => Ok(Some(place as f64)),
-                    None => Err(wrong(SHOWN_CLASS, "; `--classes` names all classes")),
+                    None => Err(wrong(SHOWN_CLASS, "; a fit with `--classes` names all classes")),
                 }
             }
             TargetKind::Number => {
-                let value = text.parse().ok().filter(|x: &f64| x.is_finite());
+                let value = numeral(text).filter(|x| x.is_finite());
                 value.map(Some).ok_or_else(|| wrong("a finite number", ""))
             }
             TargetKind::Count => {
-                let value = text.parse().ok().filter(|x: &f64| x.is_finite() && *x >= 0.0 && x.fract() == 0.0);
+                let value = numeral(text).filter(|x| x.is_finite() && *x >= 0.0 && x.fract() == 0.0);
                 value.map(Some).ok_or_else(|| wrong("a count", ""))
             }
         }
@@ -296,7 +295,8 @@ mod tests {
         assert!(matches!(kind(&slip, Family::Classes, &[]), Ok(TargetKind::Classes(all)) if all.len() == 31));
         assert!(kind(&["late"], Family::Auto, &[]).unwrap_err().contains("`--classes`"));
         assert!(kind(&["", "NA"], Family::Auto, &[]).unwrap_err().contains("no value"));
-        let money = kind(&["$1,200.5", "$3"], Family::Number, &[]).unwrap_err();
+        assert_eq!(kind(&["$1,200.5", "$3"], Family::Auto, &[]), Ok(TargetKind::Number));
+        let money = kind(&["$1.200,5", "$3"], Family::Number, &[]).unwrap_err();
         assert!(money.contains("numbers have `$` and `,` in them: remove these"), "{money}");
     }
 }

@@ -1,7 +1,7 @@
 //! The posterior of one number in the caller's units, for a model of one predictor: of a row's predictor, a weight, a
 //! combination.
 
-use vi_core::{Error, Projection};
+use vi_core::{Belief, Error, Projection};
 
 use super::family::RowStep;
 use super::place::shares;
@@ -9,6 +9,7 @@ use super::scalar::ScalarFamily;
 use super::steps::{StepSpace, column_of};
 use super::{Engine, Member};
 use crate::marginal::Marginal;
+use crate::online::belief::{AnyBelief, AnyStep};
 use crate::online::design::RowSpace;
 use crate::online::row::check_row;
 use crate::online::target::Target;
@@ -144,6 +145,29 @@ impl<F: ScalarFamily> Engine<F> {
         }
     }
 
+    /// The covariances of the weights with the predictor of `row`, averaged over the members.
+    pub(in crate::online) fn gains(&self, row: Row<'_>) -> Result<Gains, ModelError> {
+        check_row(row, self.design.inputs).map_err(|error| self.named(error))?;
+        let (mut space, mut step) = (RowSpace::default(), AnyStep::default());
+        let row = self.design.write(row, &mut space)?;
+        let mut gain = vec![0.0; self.design.columns()];
+        let (mut variance, mut noise) = (0.0, 0.0);
+        for (share, member) in self.weights().into_iter().zip(&self.members) {
+            if !matches!(member.belief, AnyBelief::Full(_) | AnyBelief::SquareRoot(_)) {
+                return Err(ModelError::Unsupported { what: "robust error of a weight but of a full covariance" });
+            }
+            let share = share * self.family.noise_variance(&member.state);
+            noise += share;
+            variance += share * member.belief.project(row, 1.0, &mut step)?.variance;
+            gain.iter_mut().zip(step.gain()).for_each(|(sum, own)| *sum += share * own);
+        }
+        let Target { centre, scale, .. } = self.design.target;
+        let (intercept, inputs) = self.design.original_units(&gain);
+        let own = self.design.intercept.then_some(intercept - centre);
+        let weights = own.into_iter().chain(inputs).map(|gain| scale * gain).collect();
+        Ok(Gains { weights, variance: scale * scale * variance, noise: scale * scale * noise })
+    }
+
     /// The posterior of `offset + intercept + xᵀw`, in the caller's units.
     pub(in crate::online) fn predictor(&self, row: Row<'_>, offset: f64) -> Result<Marginal, ModelError> {
         check_offset(offset)?;
@@ -157,6 +181,16 @@ impl<F: ScalarFamily> Engine<F> {
         }
         self.marginal(&seen)?.in_units(origin, scale)
     }
+}
+
+/// What ties the weights of a model to the predictor of a row, in the caller's units.
+pub(in crate::online) struct Gains {
+    /// The covariance of each weight with the predictor, the intercept first.
+    pub(in crate::online) weights: Vec<f64>,
+    /// The variance of the predictor.
+    pub(in crate::online) variance: f64,
+    /// The variance of the noise, where that is learned.
+    pub(in crate::online) noise: f64,
 }
 
 /// What the members say of a row: the share of each, its projection, its state.

@@ -6,7 +6,7 @@ use vi_models::ModelError;
 use vi_models::online::{OnlineLinear, OnlineSettings, Start};
 
 use super::infer::{Told, kind_of};
-use super::{Column, Kind, Schema};
+use super::{Column, Kind, Schema, numeral};
 use crate::formula::Function;
 use crate::table::source::{Columns, NOWHERE, Record};
 use crate::table::target::{Target, TargetKind};
@@ -129,7 +129,7 @@ impl Labels {
         let mut of_value: BTreeMap<i64, Vec<&[f64]>> = BTreeMap::new();
         let mut rows = 0.0;
         for (text, y) in texts.iter().zip(&self.each) {
-            let (Ok(value), Some(y)) = (text.trim().parse::<f64>(), y) else { continue };
+            let (Some(value), Some(y)) = (numeral(text.trim()), y) else { continue };
             if value.fract() != 0.0 || value.abs() > 1e15 {
                 return None;
             }

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::date::{Moment, Order, hour_of};
 use super::kind::{applied, number};
+use super::numeral::numeral;
 use super::terms::{Coding, parts};
 use super::{Asked, Column, Kind, Schema};
 use crate::TermsError;
@@ -248,7 +249,8 @@ fn kind_of_function(fields: &[&str], function: Function) -> Result<Kind, String>
     if known == 0 {
         return Err("no value in the first rows".to_owned());
     }
-    Ok(Kind::Number { mean: sum / f64::from(known), tells_missing: fields.iter().any(|text| is_missing(text)) })
+    let tells_missing = fields.iter().any(|text| is_missing(text));
+    Ok(Kind::Number { mean: sum / f64::from(known), tells_missing, gaps: Vec::new() })
 }
 
 /// Places for names that are hashed.
@@ -292,7 +294,7 @@ pub(crate) fn kind_of(name: &str, fields: &[&str], told: Option<Told>, most_leve
             if told.is_none() && is_identifier(name, &numbers) {
                 return Err(NUMBERED.to_owned());
             }
-            return Ok(Kind::Number { mean, tells_missing: missing });
+            return Ok(Kind::Number { mean, tells_missing: missing, gaps: Vec::new() });
         }
         if let Some(hours) = all(&known, hour_of) {
             return Ok(Kind::Clock { mean: hours.iter().sum::<f64>() / hours.len() as f64 });
@@ -315,16 +317,24 @@ pub(crate) fn kind_of(name: &str, fields: &[&str], told: Option<Told>, most_leve
     let numbers: Vec<f64> = known.iter().filter_map(|text| number(text).ok()).collect();
     let slips = known.len() - numbers.len();
     let values = counts.keys().filter(|text| number(text).is_ok()).count();
+    let gaps = gaps_of(&counts);
+    if !as_text
+        && !gaps.is_empty()
+        && values >= MANY
+        && slips == gaps.iter().map(|gap| counts[gap.as_str()]).sum::<usize>()
+    {
+        return Ok(Kind::Number { mean: mean_of(&numbers), tells_missing: true, gaps });
+    }
     if told == Some(Told::Number)
         || !as_text && (counts.len() > most_levels.min(known.len() / 2) || values >= MANY && 100 * slips <= known.len())
     {
-        let mut others = known.iter().filter(|text| text.parse::<f64>().is_err()).peekable();
+        let mut others = known.iter().filter(|text| numeral(text).is_none()).peekable();
         let codes = others.peek().is_some() && others.all(|text| has_letter_and_digit(text));
         // What is no number among so many is a mistake, which is told where it is learned; unless `273b` stands among 273 and 274.
         let likely = known.len() > MANY && nearly_all(numbers.len(), known.len()) && !codes;
         if likely || told == Some(Told::Number) && !numbers.is_empty() {
             let mean = mean_of(&numbers);
-            return Ok(Kind::Number { mean, tells_missing: missing });
+            return Ok(Kind::Number { mean, tells_missing: missing, gaps: Vec::new() });
         }
     }
     if known.len() > MANY && nearly_all(counts.len(), known.len()) && !as_text {
@@ -342,6 +352,16 @@ pub(crate) fn kind_of(name: &str, fields: &[&str], told: Option<Told>, most_leve
     let base = levels.iter().enumerate().max_by_key(|(k, (_, count))| (*count, Reverse(*k))).map_or(0, |(k, _)| k);
     let base = levels.remove(base).0.to_owned();
     Ok(Kind::Levels { base, levels: levels.into_iter().map(|(level, _)| level.to_owned()).collect(), rare })
+}
+
+/// Words that stand for a gap among numbers, if they come again and are few: `T` for a trace, `unknown`, `<0.5`.
+fn gaps_of(counts: &HashMap<&str, usize>) -> Vec<String> {
+    const MOST: usize = 3;
+    let words = counts.iter().filter(|(text, _)| numeral(text).is_none());
+    let again = words.filter(|(text, count)| **count > 1 && !has_letter_and_digit(text));
+    let mut gaps: Vec<String> = again.map(|(text, _)| (*text).to_owned()).collect();
+    gaps.sort_unstable();
+    if gaps.len() > MOST { Vec::new() } else { gaps }
 }
 
 /// Why whole numbers that name rows are left out.
@@ -484,8 +504,11 @@ mod tests {
     #[test]
     fn kinds_are_told_by_the_values() {
         let kind = |fields: &[&str]| kind_of("c", fields, None, 3);
-        assert_eq!(kind(&["1", "2.5", "-3e0"]), Ok(Kind::Number { mean: 1.0 / 6.0, tells_missing: false }));
-        assert_eq!(kind(&["1", "NA", "3"]), Ok(Kind::Number { mean: 2.0, tells_missing: true }));
+        assert_eq!(
+            kind(&["1", "2.5", "-3e0"]),
+            Ok(Kind::Number { mean: 1.0 / 6.0, tells_missing: false, gaps: vec![] })
+        );
+        assert_eq!(kind(&["1", "NA", "3"]), Ok(Kind::Number { mean: 2.0, tells_missing: true, gaps: vec![] }));
         let levels = |base: &str, levels: &[&str]| {
             Ok(Kind::Levels { base: base.to_owned(), levels: levels.iter().map(|&l| l.to_owned()).collect(), rare: 0 })
         };
@@ -499,7 +522,9 @@ mod tests {
         assert!(kind(&["", "NA"]).is_err() && kind(&["7", "7"]).is_err() && kind(&["a", "a"]).is_err());
         let total: Vec<String> = (0..30).map(|i| i.to_string()).chain(["Total".to_owned()]).collect();
         let total: Vec<&str> = total.iter().map(String::as_str).collect();
-        assert_eq!(kind(&total), Ok(Kind::Number { mean: 14.5, tells_missing: false }));
+        let gap = Ok(Kind::Number { mean: 14.5, tells_missing: true, gaps: vec!["Total".to_owned()] });
+        assert_eq!(kind(&[total.as_slice(), &["Total"]].concat()), gap);
+        assert_eq!(kind(&total), Ok(Kind::Number { mean: 14.5, tells_missing: false, gaps: vec![] }));
         // One slip among values that come again; a code is none.
         let one_of =
             |odd: &str| (0..300).map(|i| if i == 70 { odd.to_owned() } else { (i % 25).to_string() }).collect();

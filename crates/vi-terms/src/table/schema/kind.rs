@@ -5,14 +5,20 @@ use vi_data::fnv;
 
 use super::date::{self, Moment, Order};
 use super::infer::is_missing;
+use super::numeral::numeral;
 use crate::formula::Function;
 
 /// The type of a column.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) enum Kind {
-    /// Numbers. One that is missing is taken at the mean, and says so where some were missing from the start.
-    Number { mean: f64, tells_missing: bool },
+    /// Numbers. One that is missing, or is one of the words `gaps`, is taken at the mean, and says so where some were missing from the start.
+    Number {
+        mean: f64,
+        tells_missing: bool,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        gaps: Vec<String>,
+    },
     /// Texts: an input for each level but the most common, which the others are relative to, and one that `rare` levels of the first rows and those that
     /// come later share. The levels are sorted.
     Levels {
@@ -121,7 +127,8 @@ impl Kind {
     ) -> Result<Untold, Wrong> {
         let missing = is_missing(text);
         match self {
-            Self::Number { mean, tells_missing } => {
+            Self::Number { mean, tells_missing, gaps } => {
+                let missing = missing || gaps.iter().any(|gap| gap == text);
                 let value = if missing { *mean } else { applied(function, number(text)?)? };
                 push(0, value);
                 if missing && *tells_missing {
@@ -192,10 +199,10 @@ pub(super) fn applied(function: Option<Function>, x: f64) -> Result<f64, Wrong> 
 /// # Errors
 /// The error for a text that is not a finite number.
 pub(crate) fn number(text: &str) -> Result<f64, Wrong> {
-    match text.parse::<f64>() {
-        Ok(value) if value.is_finite() => Ok(value),
-        Ok(_) => Err(("a finite number", "")),
-        Err(_) => Err(("a number", "; `--text` treats the column as text")),
+    match numeral(text) {
+        Some(value) if value.is_finite() => Ok(value),
+        Some(_) => Err(("a finite number", "")),
+        None => Err(("a number", "; a fit with `--text` takes the column for text")),
     }
 }
 
@@ -217,9 +224,10 @@ mod tests {
 
     #[test]
     fn numbers_are_themselves_and_missing_ones_the_mean() {
-        let kind = Kind::Number { mean: 2.5, tells_missing: true };
+        let kind = Kind::Number { mean: 2.5, tells_missing: true, gaps: vec!["unknown".to_owned()] };
         assert_eq!(written(&kind, "-1e3"), [-1000.0, 0.0]);
         assert_eq!(written(&kind, "NA"), [2.5, 1.0]);
+        assert_eq!(written(&kind, "unknown"), [2.5, 1.0]);
         assert_eq!(kind.write("inf", None, &mut |_, _| {}).unwrap_err().0, "a finite number");
         assert_eq!(kind.write("x", None, &mut |_, _| {}).unwrap_err().0, "a number");
     }

@@ -1,0 +1,77 @@
+//! Numbers as people write them.
+
+/// Marks of money, before or after a number.
+const MONEY: [char; 5] = ['$', '€', '£', '¥', '₹'];
+/// Marks between groups of three digits; a thin or fixed space is one.
+const GROUPS: [char; 5] = [',', '\'', ' ', '\u{a0}', '\u{202f}'];
+
+/// A number: as programs write it, or with a sign of money, `%` and groups of three digits: `-1,234.5`, `$3`, `12 %` (which is 12).
+pub(crate) fn numeral(text: &str) -> Option<f64> {
+    text.parse().ok().or_else(|| marked(text.trim()))
+}
+
+fn marked(text: &str) -> Option<f64> {
+    let (size, sign) = text.strip_prefix(['-', '−']).map_or((text, 1.0), |size| (size, -1.0));
+    let bare = size.strip_prefix(MONEY).or_else(|| size.strip_suffix(MONEY)).or_else(|| size.strip_suffix('%'));
+    let bare = bare.unwrap_or(size).trim();
+    // A second sign is none of a number.
+    let starts = bare.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+    let digits = bare.parse().ok().filter(|_| starts).or_else(|| ungrouped(bare));
+    digits.map(|size| sign * size)
+}
+
+/// A number whose whole part has groups of three digits, all with the same mark between them.
+fn ungrouped(text: &str) -> Option<f64> {
+    let mark = text.chars().find(|c| GROUPS.contains(c))?;
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    let mut groups = whole.split(mark);
+    let first = groups.next()?;
+    let are_digits = |group: &str| group.bytes().all(|byte| byte.is_ascii_digit());
+    let starts = (1..=3).contains(&first.len()) && are_digits(first) && !first.starts_with('0');
+    let goes_on = groups.all(|group| group.len() == 3 && are_digits(group));
+    (starts && goes_on && are_digits(part)).then(|| text.replace(mark, "").parse().ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_may_have_marks() {
+        let numbers = [
+            ("-1e3", -1000.0),
+            ("1,234", 1234.0),
+            ("-12,345,678.25", -12_345_678.25),
+            ("1'000", 1000.0),
+            ("1 000\u{a0}€", 1000.0),
+            ("$3", 3.0),
+            ("-$1,200.50", -1200.5),
+            ("−7", -7.0),
+            ("12 %", 12.0),
+            ("1e5%", 1e5),
+            (".5%", 0.5),
+        ];
+        for (text, number) in numbers {
+            assert_eq!(numeral(text), Some(number), "{text}");
+        }
+        let others = [
+            "1,5",
+            "0,123",
+            "1,23,456",
+            "1,234 567",
+            "12,",
+            ",123",
+            "1,234,",
+            "--1",
+            "$-inf",
+            "%",
+            "$",
+            "1.234,5",
+            "273b",
+            "1,234.5.6",
+        ];
+        for text in others {
+            assert_eq!(numeral(text), None, "{text}");
+        }
+    }
+}
