@@ -372,6 +372,8 @@ pub(crate) enum FormatName {
     Vw,
     /// Parquet.
     Parquet,
+    /// The first sheet of a spreadsheet of Excel or OpenDocument.
+    Sheet,
     /// Arrow IPC, also called Feather.
     Arrow,
 }
@@ -437,6 +439,7 @@ impl InputArgs {
                 FormatName::Libsvm => InputFormat::Libsvm,
                 FormatName::Vw => InputFormat::Vw,
                 FormatName::Parquet => InputFormat::Parquet,
+                FormatName::Sheet => InputFormat::Sheet,
                 FormatName::Arrow => InputFormat::Arrow,
             }),
             no_header: self.no_header,

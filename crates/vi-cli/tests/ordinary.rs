@@ -168,6 +168,53 @@ fn a_slip_among_numbers_is_named_with_its_row() {
     }
 }
 
+/// Noise that grows with the input, in clusters of four rows.
+#[test]
+fn robust_errors_come_from_the_learned_rows() {
+    let folder = folder("ordinary-robust");
+    let row = |t: usize| {
+        let (x, noise) = ((t * 7 % 40) as f64 / 10.0, (t * 31 % 17) as f64 / 8.0 - 1.0);
+        format!("{x},c{},{}\n", t / 4, 1.0 + x + x * x * noise)
+    };
+    fs::write(folder.join("t.csv"), "x,clinic,y\n".to_owned() + &(0..400).map(row).collect::<String>()).unwrap();
+    told(&folder, "fit t.csv --formula y~x --family gaussian -o m.rvi");
+    let text = told(&folder, "inspect m.rvi --robust t.csv");
+    assert!(text.contains("robust        standard errors that hold whatever the noise (HC3), by 400 rows"), "{text}");
+    assert!(text.contains("2 of 2 differ (*)") && text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let found = json(&told(&folder, "inspect m.rvi --robust t.csv --clusters clinic --json"))["robust"].clone();
+    assert_eq!((found["rows"].as_u64(), found["clusters"].as_u64()), (Some(400), Some(100)), "{found:#}");
+    assert!(refused(&folder, "inspect m.rvi --robust t.csv --clusters firm").contains("there is no column `firm`"));
+    fs::write(folder.join("one.csv"), "x,clinic,y\n1,c,2\n2,c,3\n").unwrap();
+    let one = refused(&folder, "inspect m.rvi --robust one.csv --clusters clinic");
+    assert!(one.contains("`--clusters clinic`: has one value in all rows"), "{one}");
+    assert!(refused(&folder, "inspect m.rvi --clusters clinic").contains("--robust"));
+}
+
+#[test]
+fn numbers_are_read_as_people_write_them() {
+    let folder = folder("ordinary-marks");
+    let row = |t: usize| {
+        let (a, b) = (1000 + 37 * (t % 90), t * 7 % 50);
+        let (group, gap) =
+            (format!("{},{:03}", a / 1000, a % 1000), if t % 9 == 4 { "unknown".to_owned() } else { format!("{b}%") });
+        format!("\"${group}\",{gap},\"{}\"\n", a + 20 * b)
+    };
+    let text = "paid,share,y\n".to_owned() + &(0..300).map(row).collect::<String>();
+    fs::write(folder.join("t.csv"), &text).unwrap();
+    let utf16: Vec<u8> = [0xff, 0xfe].into_iter().chain(text.encode_utf16().flat_map(u16::to_le_bytes)).collect();
+    fs::write(folder.join("u.csv"), utf16).unwrap();
+    for name in ["t.csv", "u.csv"] {
+        let said = told(&folder, &format!("fit {name} -t y --shape line -o m.rvi"));
+        assert!(said.contains("paid (number), share (number; `unknown` a gap)"), "{said}");
+    }
+    fs::write(folder.join("new.csv"), "paid,share\n$2000,unknown\n2000,nobody\n").unwrap();
+    let nobody = refused(&folder, "predict m.rvi new.csv");
+    assert!(
+        nobody.contains("row 2, column `share`: `nobody` is not a number") && nobody.contains("a fit with `--text`"),
+        "{nobody}"
+    );
+}
+
 #[test]
 fn a_class_that_came_against_all_odds_leaves_a_model_that_can_be_read() {
     let folder = folder("ordinary-odds");

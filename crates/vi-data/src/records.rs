@@ -8,6 +8,8 @@ mod format;
 mod json_lines;
 mod packed;
 mod record;
+#[cfg(feature = "sheets")]
+mod sheet;
 mod sparse;
 
 use std::io::{self, BufRead};
@@ -107,10 +109,11 @@ impl<'a> Records<'a> {
                     "a format that can be read as it comes; Parquet has its index at its end, and needs a file";
                 return Err(DataError::Setting { setting: "format", value: format.to_string(), requirement });
             }
-            #[cfg(not(all(feature = "json", feature = "columnar")))]
+            #[cfg(feature = "sheets")]
+            Format::Sheet => boxed(sheet::Sheet::open(reader).map_err(first)?),
+            #[cfg(not(all(feature = "json", feature = "columnar", feature = "sheets")))]
             _ => {
-                let requirement =
-                    "a format that this build reads; Parquet and Arrow are the feature `columnar`, JSON is `json`";
+                let requirement = "a format that this build reads; Parquet and Arrow are the feature `columnar`, JSON is `json`, spreadsheets are `sheets`";
                 return Err(DataError::Setting { setting: "format", value: format.to_string(), requirement });
             }
         };

@@ -5,7 +5,7 @@ use std::f64::consts::PI;
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution, StandardNormal};
 use vi_core::Projection;
-use vi_core::special::{HALF_LN_2PI, normal_cdf, normal_quantile};
+use vi_core::special::{HALF_LN_2PI, mills_ratio, normal_cdf, normal_density, normal_quantile};
 
 pub(crate) use vi_core::special::log_sum_exp;
 
@@ -14,6 +14,9 @@ use crate::{Interval, ModelError, Student, check};
 
 /// How near, as a share of the tail, a quantile of sums is found; the sums themselves are good to some 10⁻⁶.
 const OF_SUMS: f64 = 1e-9;
+
+/// The probability of the quantile at which an exponential of heavy tails ends for its mean and variance.
+const CAPPED: f64 = 0.995;
 
 /// The most Newton steps; a bracket that is halved 200 times has no float left inside.
 const MAX_STEPS: usize = 200;
@@ -100,6 +103,20 @@ impl Part {
         }
     }
 
+    /// `E[min(e^(T − cap), 1)^k]`.
+    fn capped_moment(&self, k: f64, cap: f64) -> f64 {
+        match *self {
+            Self::Blurred { mean, variance, scale, tail } => {
+                let parts = TAILS[tail].gaussians(variance, scale);
+                parts.map(|(weight, variance)| weight * capped_moment(k, mean - cap, variance)).sum()
+            }
+            _ => {
+                let (mean, variance) = self.core();
+                capped_moment(k, mean - cap, variance)
+            }
+        }
+    }
+
     fn log_density(&self, t: f64) -> f64 {
         match *self {
             Self::Gaussian { mean, deviation } if deviation > 0.0 => {
@@ -151,6 +168,21 @@ impl Part {
     }
 }
 
+/// `E[min(e^t, 1)^k] = e^(km + ½k²v)·Φ(−(m + kv)/√v) + Φ(m/√v)` of `t ~ N(m, v)`.
+fn capped_moment(k: f64, m: f64, v: f64) -> f64 {
+    if v <= 0.0 {
+        return (k * m).exp().min(1.0);
+    }
+    let deviation = v.sqrt();
+    let above = (m + k * v) / deviation;
+    let below_cap = if above > 0.0 {
+        normal_density(m / deviation) * mills_ratio(above)
+    } else {
+        (k * (m + 0.5 * k * v)).exp() * normal_cdf(-above)
+    };
+    below_cap + normal_cdf(m / deviation)
+}
+
 impl Marginal {
     /// The mixture of `N(mean, variance)` with weights that are positive and sum to 1.
     pub(crate) fn of_gaussians(parts: &[(f64, Projection)]) -> Self {
@@ -198,8 +230,13 @@ impl Marginal {
         if self.exponential { t.exp() } else { t }
     }
 
-    /// Mean, and variance over its square, of the exponential of Gaussians.
+    /// Mean, and variance over its square, of the exponential of Gaussians; with heavier tails, whose exponential has neither, those of the smaller of
+    /// the exponential and its quantile [`CAPPED`].
     fn exponential_moments(&self) -> (f64, f64) {
+        if let Some(log_cap) = self.log_cap() {
+            let [first, second] = [1.0, 2.0].map(|k| self.average(|part| part.capped_moment(k, log_cap)));
+            return (log_cap.exp() * first, (second / (first * first) - 1.0).max(0.0));
+        }
         let core = |of: fn(f64, f64) -> f64| {
             log_sum_exp(self.parts.iter().map(|(weight, part)| {
                 let (mean, variance) = part.core();
@@ -208,6 +245,12 @@ impl Marginal {
         };
         let [first, second] = [core(|m, v| m + 0.5 * v), core(|m, v| 2.0 * (m + v))];
         (first.exp(), (second - 2.0 * first).exp_m1().max(0.0))
+    }
+
+    /// The logarithm of the quantile [`CAPPED`] of an exponential of heavy tails, if it is one.
+    fn log_cap(&self) -> Option<f64> {
+        let is_heavy = self.parts.iter().any(|(_, part)| matches!(part, Part::Blurred { .. }));
+        is_heavy.then(|| self.inner_quantile(CAPPED).ok()).flatten()
     }
 
     fn average(&self, of: impl Fn(&Part) -> f64) -> f64 {
@@ -224,7 +267,8 @@ impl Marginal {
         self.exponential
     }
 
-    /// The mean. A Student-t distribution has one only above 1 degree of freedom; below, its centre is taken.
+    /// The mean. A Student-t distribution has one only above 1 degree of freedom; below, its centre is taken. The exponential of heavy tails has none: that of the smaller of the label and
+    /// its quantile .995 is taken, and the same for the variance.
     #[must_use]
     pub fn mean(&self) -> f64 {
         if self.exponential { self.exponential_moments().0 } else { self.average(Part::centre) }
@@ -283,6 +327,11 @@ impl Marginal {
     /// `Setting` unless `0 < p < 1`; `Overflow` if the quantile is not finite.
     pub fn quantile(&self, p: f64) -> Result<f64, ModelError> {
         check::probability("p", p)?;
+        Ok(check::result("quantile", self.outer(self.inner_quantile(p)?))?)
+    }
+
+    /// The quantile of the number that the parts are of.
+    fn inner_quantile(&self, p: f64) -> Result<f64, ModelError> {
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         let mut units = [None; DOF.len()];
         for (_, part) in &self.parts {
@@ -292,7 +341,7 @@ impl Marginal {
             }
         }
         if low == high {
-            return Ok(check::result("quantile", self.outer(low))?);
+            return Ok(low);
         }
         let sums = self.parts.iter().any(|(_, part)| matches!(part, Part::Blurred { .. }));
         let least = if sums { OF_SUMS * p.min(1.0 - p) } else { 0.0 };
@@ -327,7 +376,7 @@ impl Marginal {
                 break;
             }
         }
-        Ok(check::result("quantile", self.outer(t))?)
+        Ok(t)
     }
 
     /// The central interval that holds `level` of the mass.

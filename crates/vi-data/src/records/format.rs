@@ -22,6 +22,8 @@ pub enum Format {
     Parquet,
     /// Arrow IPC (feature `columnar`).
     Arrow,
+    /// The first sheet of a spreadsheet of Excel or OpenDocument, whose first row names the columns (feature `sheets`).
+    Sheet,
 }
 
 impl Format {
@@ -51,11 +53,12 @@ impl Format {
             "vw" => Self::VowpalWabbit,
             "parquet" | "pq" => Self::Parquet,
             "arrow" | "arrows" | "feather" | "ipc" => Self::Arrow,
+            "xlsx" | "xlsm" | "xlsb" | "xls" | "ods" => Self::Sheet,
             _ => return None,
         })
     }
 
-    /// The format that the first bytes of a file suggest: Parquet, Arrow, JSON lines, and delimited text for all else.
+    /// The format that the first bytes of a file suggest: Parquet, Arrow, spreadsheets, JSON lines, and delimited text for all else.
     ///
     /// ```
     /// use vi_data::records::Format;
@@ -70,6 +73,8 @@ impl Format {
             Self::Parquet
         } else if Self::is_arrow_file(start) || start.starts_with(&[0xff; 4]) {
             Self::Arrow
+        } else if start.starts_with(b"PK\x03\x04") || start.starts_with(b"\xd0\xcf\x11\xe0") {
+            Self::Sheet
         } else if start.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{') {
             Self::JsonLines
         } else {
@@ -85,7 +90,7 @@ impl Format {
 
     /// Whether files of this format are text.
     pub(super) fn is_text(self) -> bool {
-        !matches!(self, Self::Parquet | Self::Arrow)
+        !matches!(self, Self::Parquet | Self::Arrow | Self::Sheet)
     }
 }
 
@@ -99,6 +104,7 @@ impl std::fmt::Display for Format {
             Self::VowpalWabbit => "Vowpal Wabbit",
             Self::Parquet => "Parquet",
             Self::Arrow => "Arrow IPC",
+            Self::Sheet => "a spreadsheet",
         })
     }
 }
@@ -112,6 +118,7 @@ mod tests {
         let name = |name: &str| Format::by_name(Path::new(name));
         assert_eq!(name("a/b.c/flights.CSV"), Some(Format::CSV));
         assert_eq!(name("x.tsv.gz"), Some(Format::TSV));
+        assert_eq!((name("x.xlsx"), Format::by_start(b"PK\x03\x04")), (Some(Format::Sheet), Format::Sheet));
         assert_eq!(name("x.vw.zst"), Some(Format::VowpalWabbit));
         assert_eq!((name("-"), name("x.gz"), name("x.txt")), (None, None, None));
         assert_eq!(Format::by_start(b"\n {\"a\": 1}"), Format::JsonLines);

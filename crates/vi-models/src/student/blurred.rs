@@ -217,6 +217,12 @@ impl Tail {
         Arch::new().dispatch(Below { tail: self, r, nu, own: scale * scale })
     }
 
+    /// Weight and variance of each Gaussian whose mixture is `N(0, ν)` plus a number of this tail and scale; what is left out has no weight.
+    pub(crate) fn gaussians(&self, nu: f64, scale: f64) -> impl Iterator<Item = (f64, f64)> {
+        let parts = self.weights[..self.counted].iter().zip(&self.spreads);
+        parts.map(move |(weight, spread)| (*weight, nu + scale * scale * spread))
+    }
+
     /// The variance of `ε`; infinite for at most two degrees of freedom.
     pub(crate) fn variance(&self) -> f64 {
         match self.dof {

@@ -337,6 +337,7 @@ fn of_option(format: InputFormat) -> Format {
         InputFormat::Libsvm => Format::Libsvm,
         InputFormat::Vw => Format::VowpalWabbit,
         InputFormat::Parquet => Format::Parquet,
+        InputFormat::Sheet => Format::Sheet,
         InputFormat::Arrow => Format::Arrow,
     }
 }

@@ -273,6 +273,8 @@ pub enum InputFormat {
     Vw,
     /// Parquet.
     Parquet,
+    /// The first sheet of a spreadsheet of Excel or OpenDocument.
+    Sheet,
     /// Arrow IPC.
     Arrow,
 }

@@ -104,14 +104,14 @@ impl Plan {
                     Family::Varying => (Kind::Varying { unit }, Vec::new()),
                     Family::LogVarying => (Kind::LogVarying { unit: log_unit }, Vec::new()),
                     _ => {
-                        // Given scales are those of the target, not of its logarithm. The exponential of Student-t noise has no mean:
-                        // only its name chooses it.
+                        // Given scales are those of the target, not of its logarithm.
                         let mut others = Vec::new();
                         if self.scales.is_none() && !self.unlogged {
                             others.push(Kind::LogNumber { noise: log_noise });
                             if self.belief(inputs) == BeliefKind::Full {
                                 others.push(Kind::Robust { unit });
-                                others.extend((!self.correlated).then_some(Kind::Varying { unit }));
+                                let varying = [Kind::Varying { unit }, Kind::LogVarying { unit: log_unit }];
+                                others.extend(varying.into_iter().filter(|_| !self.correlated));
                             }
                         }
                         (Kind::Number { noise }, several(others))

@@ -9,7 +9,7 @@ use crate::TermsError;
 use crate::table::document::Document;
 use crate::table::learn::reading;
 use crate::table::source::{Record, Source};
-use crate::table::text::{add, grouped, many, number, shortened};
+use crate::table::text::{add, grouped, many, number, shortened, wrapped};
 use crate::told::Origin;
 
 /// The ratio of two standard errors beyond which they are said to differ.
@@ -116,11 +116,12 @@ impl RobustErrors {
         let mut all: Vec<&Errors> = self.coefficients.iter().collect();
         all.sort_by(|a, b| sure(b).total_cmp(&sure(a)));
         let of = match self.clusters {
-            None => "hold whatever the noise (HC3)".to_owned(),
-            Some(clusters) => format!("hold for rows of {} that depend on each other (CR1)", many(clusters, "cluster")),
+            None => "standard errors that hold whatever the noise (HC3)".to_owned(),
+            Some(clusters) => {
+                format!("standard errors for rows that depend on each other in {clusters} clusters (CR1)")
+            }
         };
-        let mut text = String::new();
-        add(&mut text, &format!("robust        standard errors that {of}, by {}", many(self.rows, "row")));
+        let mut text = wrapped("robust        ", &[of, format!("by {}", many(self.rows, "row"))]);
         add(&mut text, &format!("  {:<38} {:>10} {:>10} {:>10}", "", "mean", "sd", "robust"));
         for own in all.iter().take(most) {
             let [mean, sd, robust] = [own.mean, own.sd, own.robust].map(number);
@@ -129,13 +130,12 @@ impl RobustErrors {
         }
         let (differ, count) = (all.iter().filter(|own| own.differ()).count() as u64, grouped(all.len() as u64));
         let told = match differ {
-            0 => "none differs from the posterior's by more than a third".to_owned(),
-            _ => format!(
-                "* {} from the posterior's by more than a third, and its intervals are wrong by as much",
-                grouped(differ)
-            ),
+            0 => vec![format!("none of {count} differs from the posterior's by more than a third")],
+            _ => vec![
+                format!("{} of {count} differ (*) by more than a third", grouped(differ)),
+                "the intervals of these are wrong by as much".to_owned(),
+            ],
         };
-        add(&mut text, &format!("  of {count} {told}"));
-        text
+        text + &wrapped("  ", &told)
     }
 }

@@ -11,13 +11,19 @@ pub(crate) fn numeral(text: &str) -> Option<f64> {
 }
 
 fn marked(text: &str) -> Option<f64> {
-    let (size, sign) = text.strip_prefix(['-', '−']).map_or((text, 1.0), |size| (size, -1.0));
+    let (size, sign) = unsigned(text);
     let bare = size.strip_prefix(MONEY).or_else(|| size.strip_suffix(MONEY)).or_else(|| size.strip_suffix('%'));
     let bare = bare.unwrap_or(size).trim();
-    // A second sign is none of a number.
+    // The sign stands before or after that of money, once.
+    let (bare, sign) = if sign > 0.0 { unsigned(bare) } else { (bare, sign) };
     let starts = bare.starts_with(|c: char| c.is_ascii_digit() || c == '.');
     let digits = bare.parse().ok().filter(|_| starts).or_else(|| ungrouped(bare));
     digits.map(|size| sign * size)
+}
+
+/// A text without its minus, and the sign.
+fn unsigned(text: &str) -> (&str, f64) {
+    text.strip_prefix(['-', '−']).map_or((text, 1.0), |size| (size, -1.0))
 }
 
 /// A number whose whole part has groups of three digits, all with the same mark between them.
@@ -46,6 +52,7 @@ mod tests {
             ("1 000\u{a0}€", 1000.0),
             ("$3", 3.0),
             ("-$1,200.50", -1200.5),
+            ("$-3.5", -3.5),
             ("−7", -7.0),
             ("12 %", 12.0),
             ("1e5%", 1e5),
