@@ -27,8 +27,8 @@ const MAX_STEPS: usize = 200;
 /// p(t) = Σ_k w_k·p_k(t),   p_k Gaussian, Student-t or the sum of both,   Σ_k w_k = 1
 /// ```
 ///
-/// or that of `eᵗ`, for labels that are learned by their logarithm. Its mean and variance then are those with Gaussians in place of
-/// Student-t distributions, whose exponential has no mean; quantiles and densities are exact.
+/// or that of `eᵗ`, for labels that are learned by their logarithm. The exponential of a Student-t number has no mean: that of [`mean`](Self::mean) stands for it; quantiles and
+/// densities are exact.
 ///
 /// ```
 /// use vi_models::online::OnlineLinear;
@@ -46,8 +46,8 @@ const MAX_STEPS: usize = 200;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Marginal {
     parts: Vec<(f64, Part)>,
-    /// Whether the number is the exponential of what the parts are of.
-    exponential: bool,
+    /// Whether the number is the exponential of what the parts are of, and the largest exponent that counts in its mean and variance.
+    exponential: Option<f64>,
 }
 
 /// One distribution of a mixture.
@@ -187,7 +187,7 @@ impl Marginal {
     /// The mixture of `N(mean, variance)` with weights that are positive and sum to 1.
     pub(crate) fn of_gaussians(parts: &[(f64, Projection)]) -> Self {
         let gaussian = |seen: &Projection| Part::Gaussian { mean: seen.mean, deviation: seen.variance.sqrt() };
-        Self { parts: parts.iter().map(|(weight, seen)| (*weight, gaussian(seen))).collect(), exponential: false }
+        Self { parts: parts.iter().map(|(weight, seen)| (*weight, gaussian(seen))).collect(), exponential: None }
     }
 
     /// `(w_k, mean, variance)` of the parts that are Gaussian.
@@ -200,7 +200,7 @@ impl Marginal {
 
     /// The mixture of Student-t distributions with weights that are positive and sum to 1.
     pub(crate) fn of_students(parts: &[(f64, Student)]) -> Self {
-        Self { parts: parts.iter().map(|(weight, part)| (*weight, Part::Student(*part))).collect(), exponential: false }
+        Self { parts: parts.iter().map(|(weight, part)| (*weight, Part::Student(*part))).collect(), exponential: None }
     }
 
     /// The mixture of `N(mean, variance)` plus `scale` times a Student-t number with the degrees of freedom `DOF[tail]`, given as
@@ -209,29 +209,34 @@ impl Marginal {
         let sum = |(weight, Projection { mean, variance }, scale, tail)| {
             (weight, Part::Blurred { mean, variance, scale, tail })
         };
-        Self { parts: parts.map(sum).collect(), exponential: false }
+        Self { parts: parts.map(sum).collect(), exponential: None }
     }
 
     /// The distribution of the exponential.
     pub(crate) fn exponential(self) -> Self {
-        Self { exponential: true, ..self }
+        self.exponential_below(f64::INFINITY)
+    }
+
+    /// The distribution of the exponential, whose mean and variance are those of the smaller of it and `e^most`, if tails are heavy.
+    pub(crate) fn exponential_below(self, most: f64) -> Self {
+        Self { exponential: Some(most), ..self }
     }
 
     /// The number that the parts are of.
     fn inner(&self, t: f64) -> f64 {
         match self.exponential {
-            true if t > 0.0 => t.ln(),
-            true => f64::NEG_INFINITY,
-            false => t,
+            Some(_) if t > 0.0 => t.ln(),
+            Some(_) => f64::NEG_INFINITY,
+            None => t,
         }
     }
 
     fn outer(&self, t: f64) -> f64 {
-        if self.exponential { t.exp() } else { t }
+        if self.exponential.is_some() { t.exp() } else { t }
     }
 
     /// Mean, and variance over its square, of the exponential of Gaussians; with heavier tails, whose exponential has neither, those of the smaller of
-    /// the exponential and its quantile [`CAPPED`].
+    /// the exponential, its quantile [`CAPPED`] and the largest that counts.
     fn exponential_moments(&self) -> (f64, f64) {
         if let Some(log_cap) = self.log_cap() {
             let [first, second] = [1.0, 2.0].map(|k| self.average(|part| part.capped_moment(k, log_cap)));
@@ -247,10 +252,11 @@ impl Marginal {
         (first.exp(), (second - 2.0 * first).exp_m1().max(0.0))
     }
 
-    /// The logarithm of the quantile [`CAPPED`] of an exponential of heavy tails, if it is one.
+    /// The largest exponent that counts in the mean of an exponential of heavy tails, if it is one.
     fn log_cap(&self) -> Option<f64> {
-        let is_heavy = self.parts.iter().any(|(_, part)| matches!(part, Part::Blurred { .. }));
-        is_heavy.then(|| self.inner_quantile(CAPPED).ok()).flatten()
+        let most =
+            self.exponential.filter(|_| self.parts.iter().any(|(_, part)| matches!(part, Part::Blurred { .. })))?;
+        self.inner_quantile(CAPPED).ok().map(|quantile| quantile.min(most))
     }
 
     fn average(&self, of: impl Fn(&Part) -> f64) -> f64 {
@@ -264,20 +270,20 @@ impl Marginal {
     /// True for the exponential of another number, which is positive.
     #[must_use]
     pub fn is_exponential(&self) -> bool {
-        self.exponential
+        self.exponential.is_some()
     }
 
-    /// The mean. A Student-t distribution has one only above 1 degree of freedom; below, its centre is taken. The exponential of heavy tails has none: that of the smaller of the label and
-    /// its quantile .995 is taken, and the same for the variance.
+    /// The mean. A Student-t distribution has one only above 1 degree of freedom; below, its centre is taken. The exponential of heavy tails has none: that of the smaller of the label,
+    /// its quantile .995 and three spreads of the first labels above what is likely is taken, and the same for the variance.
     #[must_use]
     pub fn mean(&self) -> f64 {
-        if self.exponential { self.exponential_moments().0 } else { self.average(Part::centre) }
+        if self.exponential.is_some() { self.exponential_moments().0 } else { self.average(Part::centre) }
     }
 
     /// The variance, including the spread of the parts' means: `Σ w_k(v_k + (m_k − m)²)`. Infinite if a part's is.
     #[must_use]
     pub fn variance(&self) -> f64 {
-        if self.exponential {
+        if self.exponential.is_some() {
             return self.standard_deviation().powi(2);
         }
         let mean = self.mean();
@@ -287,7 +293,7 @@ impl Marginal {
     /// The square root of the variance; it may be finite even if its square overflows.
     #[must_use]
     pub fn standard_deviation(&self) -> f64 {
-        if self.exponential {
+        if self.exponential.is_some() {
             let (mean, ratio) = self.exponential_moments();
             return mean * ratio.sqrt();
         }
@@ -310,7 +316,7 @@ impl Marginal {
             return at;
         }
         let density = log_sum_exp(self.parts.iter().map(|(weight, part)| weight.ln() + part.log_density(at)));
-        if self.exponential { density - at } else { density }
+        if self.exponential.is_some() { density - at } else { density }
     }
 
     /// The distribution function `P(T ≤ t)`.
@@ -385,7 +391,7 @@ impl Marginal {
     /// `Setting` unless `0 < level < 1`.
     pub fn interval(&self, level: f64) -> Result<Interval, ModelError> {
         check::probability("level", level)?;
-        if let ([(_, Part::Student(part))], false) = (self.parts.as_slice(), self.exponential) {
+        if let ([(_, Part::Student(part))], None) = (self.parts.as_slice(), self.exponential) {
             let found = part.interval(level)?;
             check::results("bound of an interval", [found.lower, found.upper].into_iter())?;
             return Ok(found);
@@ -399,7 +405,7 @@ impl Marginal {
     /// number has none, and is scored as its mean and variance are given, with Gaussians.
     #[must_use]
     pub fn crps(&self, y: f64) -> f64 {
-        if self.exponential {
+        if self.exponential.is_some() {
             return if self.mean().is_finite() { self.exponential_crps(y) } else { f64::INFINITY };
         }
         if self.parts.iter().any(|(_, part)| matches!(part, Part::Student(part) if part.dof() <= 1.0)) {

@@ -121,6 +121,10 @@ impl GaussianExpectation for Tails {
     }
 }
 
+/// The spreads of the first logarithms, above their centre and a row's own, beyond which a label counts as one there in means, which the exponential of
+/// heavy tails has not.
+const SPREADS: f64 = 3.0;
+
 /// The model `y = offset + intercept + xᵀw + s·ε`, `ε` Student-t with `k` degrees of freedom.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -160,8 +164,12 @@ impl Robust {
         let label = Marginal::of_sums(parts.iter().flat_map(of_member)).in_units(origin, unit)?;
         let seen: Vec<(f64, Projection)> = parts.iter().map(|(weight, seen, _)| (*weight, *seen)).collect();
         let expectation = Marginal::of_gaussians(&seen).in_units(origin, unit)?;
-        let [label, expectation] = [label, expectation].map(|found| if log { found.exponential() } else { found });
-        Ok(NumberPredicted { label, expectation })
+        if !log {
+            return Ok(NumberPredicted { label, expectation });
+        }
+        let highest = seen.iter().map(|(_, seen)| seen.mean).fold(0.0, f64::max);
+        let label = label.exponential_below(origin + unit * (highest + SPREADS));
+        Ok(NumberPredicted { label, expectation: expectation.exponential() })
     }
 }
 
