@@ -178,7 +178,7 @@ class Posterior:
         Divergence from the mixture to the target, in nats, estimated from fresh draws.
     verdict : str
         'good' (at most 0.03 nats; good for what was searched), 'near' (the same, but right only near what was found: modes were met
-        once, or there is mass far outside), 'fair' (0.3) or 'poor'. ``info["says"]`` is the verdict in words.
+        seldom, or there is mass far outside), 'fair' (0.3) or 'poor'. ``info["says"]`` is the verdict in words.
     log_evidence : float
         An estimate of the log of the target's integral.
     info : dict
