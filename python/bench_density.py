@@ -6,10 +6,10 @@
 import time
 
 import numpy as np
+import numpyro
 import nutpie
 import pymc as pm
 from numpyro import distributions as law
-import numpyro
 from rvi import boost
 from rvi.density import of_numpyro, of_pymc
 
