@@ -1,5 +1,7 @@
 """Names and constraints of parameters, as the extension takes them."""
 
+import numpy as np
+
 _CONSTRAINTS = ("real", "positive", "unit", "ordered", "simplex")
 
 
@@ -7,6 +9,22 @@ def by_name(draws, places):
     """Draws by name: an array of one axis for one number, of two for several."""
     own = {name: draws[:, place] for name, place in places.items()}
     return {name: part[:, 0] if part.shape[1] == 1 else part for name, part in own.items()}
+
+
+def named(draws):
+    """Draws by name as one matrix of a row each, and the names of its columns, which count from 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> named({"a": np.zeros(2), "b": np.zeros((2, 1, 2))})[1]
+    ['a', 'b[1,1]', 'b[1,2]']
+    """
+    names = []
+    for name, own in draws.items():
+        places = [",".join(str(i + 1) for i in place) for place in np.ndindex(own.shape[1:])]
+        names += [f"{name}[{place}]" if place else name for place in places]
+    return np.concatenate([own.reshape(len(own), -1) for own in draws.values()], axis=1), names
 
 
 def blocks(parameters):

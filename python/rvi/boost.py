@@ -4,7 +4,8 @@ import numpy as np
 
 from . import _rvi
 from ._arviz import inference_data
-from ._parameters import blocks, by_name
+from ._parameters import blocks, by_name, named
+from .density import Density
 from .sklearn import _rows
 
 __all__ = ["Posterior", "fit"]
@@ -32,9 +33,10 @@ def fit(
 
     Parameters
     ----------
-    logp : callable
+    logp : callable or Density
         The log-density up to a constant, of a point (``dim`` numbers, to a float) or of points ``(n, dim)`` to ``n`` numbers. May
-        return anything that NumPy converts to an array (as JAX does). ``-inf`` is a density of zero.
+        return anything that NumPy converts to an array (as JAX does). ``-inf`` is a density of zero. Or a model of `rvi.density`, which
+        has gradient, names and constraints of its own.
     grad : callable, optional
         Its gradient, for one point or many as `logp` (default: central differences).
     dim : int, optional
@@ -80,6 +82,10 @@ def fit(
     (True, ['rate'])
     """
     parts = places = None
+    if isinstance(logp, Density):
+        if not (grad is dim is parameters is value_and_grad is batch is None):
+            raise TypeError("a Density has its own gradient, dim, parameters and batches")
+        logp, value_and_grad, dim, batch, places = logp.value, logp.value_and_grad, logp.dim, True, logp.parameters
     if parameters is not None:
         parts, places = blocks(parameters)
         own = max((place.stop for place in places.values()), default=0)
@@ -105,7 +111,7 @@ def fit(
         both = _both(lambda points: (logp(points), grad(points)), batch)
     limit = None if evaluations is None else int(evaluations)
     mixture, told = _rvi.fit(values, both, dim, int(components), int(draws), int(starts), int(rounds), limit, seed, parts)
-    return Posterior(mixture, told, None if parts is None else (parts, places))
+    return Posterior(mixture, told, None if places is None else (parts, places), values)
 
 
 def _takes_many(logp, dim, parts):
@@ -171,8 +177,8 @@ class Posterior:
     kl : float
         Divergence from the mixture to the target, in nats, estimated from fresh draws.
     verdict : str
-        'good' (at most 0.03 nats; good for what was searched), 'near' (the same, but right only near what was found: several
-        modes were met once), 'fair' (0.3) or 'poor'. ``info["says"]`` is the verdict in words.
+        'good' (at most 0.03 nats; good for what was searched), 'near' (the same, but right only near what was found: modes were met
+        seldom, or there is mass far outside), 'fair' (0.3) or 'poor'. ``info["says"]`` is the verdict in words.
     log_evidence : float
         An estimate of the log of the target's integral.
     info : dict
@@ -185,22 +191,46 @@ class Posterior:
     names : list of str
         One for each number of a draw.
 
-    With `parameters` the mixture is one of free coordinates (logarithms of positive numbers): `weights` to `covariance`, `dim` and `logpdf`
-    are theirs, while draws are on the scale of the parameters.
+    With `parameters`, or of a `Density`, the mixture is one of free coordinates (logarithms of positive numbers): `weights` to
+    `covariance`, `dim` and `logpdf` are theirs, while draws are on the scale of the parameters. A pickled posterior has no target, and so
+    no importance weights; with a `Density` it can be pickled if that can.
     """
 
-    def __init__(self, mixture, info, parameters=None):
-        self._mixture, self.info, self._parameters = mixture, dict(info), parameters
+    def __init__(self, mixture, info, parameters=None, values=None):
+        self._mixture, self.info, self._parameters, self._values = mixture, dict(info), parameters, values
 
-    def _constrained(self, draws):
-        return draws if self._parameters is None else _rvi.constrain(self._parameters[0], draws)[0]
+    def __getstate__(self):
+        return {**self.__dict__, "_values": None}
+
+    def _by_name(self, free):
+        if self._parameters is None:
+            return {"x": free}
+        parts, places = self._parameters
+        return places(free) if parts is None else by_name(_rvi.constrain(parts, free)[0], places)
+
+    def _free(self, n, random_state, resampled):
+        seed = _rows.seed(random_state)
+        if not resampled:
+            return self._mixture.sample(int(n), seed)
+        free = self._mixture.sample(4 * int(n), seed)
+        weights, rng = np.exp(self._log_weights(free)[0]), np.random.default_rng(seed)
+        # Systematic: each draw as often as its weight requires, give or take one.
+        places = np.cumsum(weights) / np.sum(weights)
+        chosen = np.searchsorted(places[:-1], (np.arange(int(n)) + rng.random()) / int(n))
+        return free[rng.permutation(chosen)]
+
+    def _log_weights(self, free):
+        if self._values is None:
+            raise ValueError("a posterior that was pickled has no target: fit again")
+        parts = None if self._parameters is None else self._parameters[0]
+        return _rvi.importance(self._mixture, self._values, parts, free)
 
     @property
     def names(self):
         """One name for each number of a draw."""
         if self._parameters is None:
             return [f"x[{j}]" for j in range(1, self.dim + 1)]
-        return _rvi.constrain(self._parameters[0], np.zeros((1, self.dim)))[1]
+        return named(self._by_name(np.zeros((1, self.dim))))[1]
 
     @property
     def kl(self):
@@ -247,7 +277,7 @@ class Posterior:
         """The covariance."""
         return self._mixture.covariance()
 
-    def sample(self, n=1, random_state=0):
+    def sample(self, n=1, random_state=0, *, resampled=False):
         """Draws, of shape (n, dim), or of one column for each number of the parameters.
 
         Parameters
@@ -256,10 +286,14 @@ class Posterior:
             Number of draws.
         random_state : int, RandomState instance or None, default=0
             Seed of the draws.
+        resampled : bool, default=False
+            Whether ``4 n`` draws are drawn again by their importance weights. Worth it for the verdict 'fair' where ``info["k_hat"]``
+            is below 0.7; for 'good' weights only add noise.
         """
-        return self._constrained(self._mixture.sample(int(n), _rows.seed(random_state)))
+        free = self._free(n, random_state, resampled)
+        return free if self._parameters is None else named(self._by_name(free))[0]
 
-    def draws(self, n=1000, random_state=0):
+    def draws(self, n=1000, random_state=0, *, resampled=False):
         """Draws by name: an array whose first axis is the draws'; ``x`` without `parameters`.
 
         Parameters
@@ -268,11 +302,31 @@ class Posterior:
             Number of draws.
         random_state : int, RandomState instance or None, default=0
             Seed of the draws.
+        resampled : bool, default=False
+            As of `sample`.
         """
-        drawn = self.sample(n, random_state)
-        if self._parameters is None:
-            return {"x": drawn}
-        return by_name(drawn, self._parameters[1])
+        return self._by_name(self._free(n, random_state, resampled))
+
+    def weighted(self, n=4000, random_state=0):
+        """Draws of the mixture by name with their importance weights, which sum to 1.
+
+        The weights ``target / mixture`` are Pareto-smoothed (Vehtari, Simpson, Gelman, Yao and Gabry 2024).
+
+        Parameters
+        ----------
+        n : int, default=4000
+            Number of draws; the weights of fewer than 25 are not smoothed.
+        random_state : int, RandomState instance or None, default=0
+            Seed of the draws.
+
+        Returns
+        -------
+        draws, weights, k_hat : dict, ndarray of shape (n,), float
+            Averages are to be relied on if `k_hat` is below 0.7.
+        """
+        free = self._free(n, random_state, False)
+        log_weights, k_hat = self._log_weights(free)
+        return self._by_name(free), np.exp(log_weights), k_hat
 
     def logpdf(self, x):
         """Log-density of the mixture, in nats, of shape (n,).
@@ -285,7 +339,7 @@ class Posterior:
         points = _rows.contiguous(np.atleast_2d(x))
         return self._mixture.log_density(points)
 
-    def to_arviz(self, n=1000, random_state=0, *, chains=4):
+    def to_arviz(self, n=1000, random_state=0, *, chains=4, resampled=False):
         """Independent draws for ArviZ, of the parameters by name or of the variable ``x``.
 
         Parameters
@@ -296,10 +350,13 @@ class Posterior:
             Seed of the draws.
         chains : int, default=4
             Number of chains.
+        resampled : bool, default=False
+            As of `sample`.
         """
         if int(n) < 1 or int(chains) < 1:
             raise ValueError(f"n = {n} and chains = {chains} must be at least 1")
-        return inference_data({"posterior": self.draws(int(n) * int(chains), random_state)}, int(chains))
+        drawn = self.draws(int(n) * int(chains), random_state, resampled=resampled)
+        return inference_data({"posterior": drawn}, int(chains))
 
     def __repr__(self):
         parts = len(self.weights)

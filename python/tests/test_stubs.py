@@ -18,7 +18,8 @@ def definitions(body):
 
 def arguments(function):
     own = function.args
-    return [argument.arg for argument in (*own.posonlyargs, *own.args, *([own.vararg] if own.vararg else []), *own.kwonlyargs)]
+    packed = [[found] if found else [] for found in (own.vararg, own.kwarg)]
+    return [argument.arg for argument in (*own.posonlyargs, *own.args, *packed[0], *own.kwonlyargs, *packed[1])]
 
 
 def tree(name):
@@ -27,7 +28,7 @@ def tree(name):
     return definitions(ast.parse(path.read_text(encoding="utf-8")).body)
 
 
-@pytest.mark.parametrize("name", ["rvi.sklearn", "rvi.river", "rvi.bandit", "rvi.boost", "rvi.nested", "rvi.grouped", "rvi.experiment", "rvi.plot", "rvi.table"])
+@pytest.mark.parametrize("name", ["rvi.sklearn", "rvi.river", "rvi.bandit", "rvi.boost", "rvi.density", "rvi.nested", "rvi.grouped", "rvi.experiment", "rvi.plot", "rvi.table"])
 def test_every_public_name_and_argument(name):
     module, stubs = importlib.import_module(name), tree(name)
     assert set(stubs) == set(module.__all__)

@@ -8,7 +8,8 @@ use pyo3::types::PyDict;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use vi_boost::transform::Constrained;
-use vi_boost::{BoostSettings, FitSettings, LogDensity};
+use vi_boost::{BoostError, BoostSettings, FitSettings, LogDensity};
+use vi_core::psis::psis;
 use vi_linalg::faer::{MatMut, MatRef};
 
 use crate::fault::{Fault, freely};
@@ -53,6 +54,22 @@ impl Callables {
             let asked = array(py, row_major(points), &shape).and_then(|points| call(py, points.into_any()));
             asked.map_err(|error| self.keep(error)).ok()
         })
+    }
+
+    /// The density of free coordinates: this one, or with blocks of parameters the one that these make of it.
+    fn free(&self, blocks: Option<&Blocks>) -> Result<Box<dyn LogDensity + '_>, Fault> {
+        Ok(match blocks {
+            Some(blocks) => Box::new(Constrained::new(parameters(blocks)?, self)?),
+            None => Box::new(self),
+        })
+    }
+
+    /// What a callable raised, before what came of it.
+    fn unless_raised<T>(&self, found: Result<T, BoostError>) -> Result<T, Fault> {
+        match self.raised.lock().ok().and_then(|mut raised| raised.take()) {
+            Some(error) => Err(Fault::Raised(error)),
+            None => Ok(found?),
+        }
     }
 
     fn ask_values(&self, points: MatRef<'_, f64>, values: &mut [f64]) {
@@ -154,16 +171,9 @@ pub(crate) fn fit(
         }
         let boost = BoostSettings { components, ..BoostSettings::default() };
         let settings = FitSettings { boost, starts, draws, rounds, evaluations };
-        let free: Box<dyn LogDensity + '_> = match &blocks {
-            Some(blocks) => Box::new(Constrained::new(parameters(blocks)?, &target)?),
-            None => Box::new(&target),
-        };
+        let free = target.free(blocks.as_ref())?;
         let found = vi_boost::fit(&free, &settings, &mut ChaCha8Rng::seed_from_u64(seed));
-        let raised = target.raised.lock().ok().and_then(|mut raised| raised.take());
-        match raised {
-            Some(error) => Err(Fault::Raised(error)),
-            None => Ok(found?),
-        }
+        target.unless_raised(found)
     })?;
     let told = PyDict::new(py);
     let diagnosis = found.diagnosis;
@@ -191,6 +201,39 @@ pub(crate) fn fit(
     Ok((Mixture { mixture: found.mixture }, told))
 }
 
+/// The logarithms of the smoothed importance weights of the mixture's draws `free` (`n × d`) for the target of `values`, and `k̂`.
+#[pyfunction]
+#[pyo3(signature = (mixture, values, blocks, free))]
+pub(crate) fn importance<'py>(
+    py: Python<'py>,
+    mixture: &Mixture,
+    values: Py<PyAny>,
+    blocks: Option<Blocks>,
+    free: PyReadonlyArray2<'_, f64>,
+) -> PyResult<(Bound<'py, PyArrayDyn<f64>>, f64)> {
+    let n = free.shape()[0];
+    let dim = blocks.as_ref().map_or(Ok(free.shape()[1]), |blocks| parameters(blocks).map(|own| own.dim()))?;
+    let target = Callables { dim, values, both: None, raised: Mutex::new(None) };
+    let draws = row_by_row(&free)?;
+    let smoothed = freely(py, || {
+        let (mut log_f, mut log_q) = (vec![0.0; n], vec![0.0; n]);
+        mixture.mixture.log_densities(draws, &mut log_q)?;
+        target.free(blocks.as_ref())?.log_densities(draws, &mut log_f);
+        target.unless_raised(Ok(()))?;
+        Ok(psis(&log_f.iter().zip(&log_q).map(|(f, q)| f - q).collect::<Vec<_>>())?)
+    })?;
+    Ok((array(py, smoothed.log_weights, &[n])?, smoothed.k_hat))
+}
+
+/// Free coordinates as a matrix.
+fn row_by_row<'a>(free: &'a PyReadonlyArray2<'_, f64>) -> PyResult<MatRef<'a, f64>> {
+    let values = in_place("the free coordinates", free)?;
+    if !free.is_c_contiguous() {
+        return Err(Fault::Value("the free coordinates are not row after row".to_owned()).into());
+    }
+    Ok(MatRef::from_row_major_slice(values, free.shape()[0], free.shape()[1]))
+}
+
 /// Constrained parameters (`n × dim`) at free coordinates (`n × free`), and their names.
 #[pyfunction]
 #[pyo3(signature = (blocks, free))]
@@ -200,12 +243,8 @@ pub(crate) fn constrain<'py>(
     free: PyReadonlyArray2<'_, f64>,
 ) -> PyResult<(Bound<'py, PyArrayDyn<f64>>, Vec<String>)> {
     let parameters = parameters(&blocks)?;
-    let (n, d) = (free.shape()[0], free.shape()[1]);
-    let values = in_place("the free coordinates", &free)?;
-    if !free.is_c_contiguous() {
-        return Err(Fault::Value("the free coordinates are not row after row".to_owned()).into());
-    }
+    let n = free.shape()[0];
     room(&[n, parameters.dim()])?;
-    let draws = parameters.constrain_draws(MatRef::from_row_major_slice(values, n, d)).map_err(Fault::from)?;
+    let draws = parameters.constrain_draws(row_by_row(&free)?).map_err(Fault::from)?;
     Ok((array(py, row_major(draws.as_ref()), &[n, parameters.dim()])?, parameters.names()))
 }

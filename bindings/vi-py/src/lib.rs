@@ -52,6 +52,7 @@ fn _rvi(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<sums::Sums>()?;
     module.add_function(wrap_pyfunction!(boost::fit, module)?)?;
     module.add_function(wrap_pyfunction!(boost::constrain, module)?)?;
+    module.add_function(wrap_pyfunction!(boost::importance, module)?)?;
     module.add_function(wrap_pyfunction!(latent::latent, module)?)?;
     module.add_function(wrap_pyfunction!(bandit::choose, module)?)?;
     module.add_function(wrap_pyfunction!(bandit::value, module)?)?;

@@ -5,8 +5,9 @@
 //! | 1 | modes by L-BFGS from near starting points, then from ever further ones about what was found | `fit/search` |
 //! | 2 | from each the best Gaussian on few points, the best of them on many, and the mixture of all | `fit/start` |
 //! | 3 | [`Boost`] from that mixture unless it is exact, places for further components from one that spans all of them | |
-//! | 4 | a [`Diagnosis`] on fresh draws; where it finds much left, boosting goes on with more points and components | `fit/diagnosis` |
+//! | 4 | a [`Diagnosis`] on fresh draws and far outside; where it finds much left, boosting goes on with more points and components | `fit/diagnosis`, `fit/beyond` |
 
+mod beyond;
 mod diagnosis;
 mod search;
 mod start;
@@ -147,8 +148,10 @@ pub fn fit<T: LogDensity + ?Sized, R: Rng + ?Sized>(
     let over = |spent: &Evaluations| settings.evaluations.is_some_and(|limit| spent.all().total() >= limit);
     loop {
         let mut rng = seeds.generator();
-        let diagnosis = Diagnosis::of(&q, target, settings.draws, gap, &mut rng)?.seen(region.unseen);
-        spent.diagnosis.values += settings.draws as u64;
+        let found = Diagnosis::of(&q, target, settings.draws, gap, &mut rng)?;
+        let outside = beyond::mass_beyond(&q, target, found.log_evidence, FAR_SEED)?;
+        let diagnosis = found.seen((region.unseen, region.thorough), outside);
+        spent.diagnosis.values += (settings.draws + beyond::POINTS) as u64;
         let good = matches!(diagnosis.verdict, Verdict::Good | Verdict::Near);
         let enough = good && (rounds > 0 || diagnosis.kl <= EXACT);
         if enough || rounds > settings.rounds || over(&spent) {
@@ -222,6 +225,9 @@ impl Fit {
         Ok(Mat::from_fn(n, draws.ncols(), |i, j| draws[(chosen[i], j)]))
     }
 }
+
+/// Directions far outside are the same for every fit.
+const FAR_SEED: u64 = 1;
 
 const LEAST_RESAMPLED: usize = 25;
 

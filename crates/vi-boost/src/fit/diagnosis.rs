@@ -25,8 +25,10 @@ pub enum Verdict {
     /// three dimensions may be in a spike of width 0.01, and its values everywhere else are those of a normal density.
     Good,
     /// Right near what was found. No more is left than for `Good`, but one start in twenty or more led to a mode that no other
-    /// start met: there are modes that the mixture does not have. More starts
-    /// ([`FitSettings::starts`](super::FitSettings::starts)) help.
+    /// start met: there are modes that the mixture does not have, and more starts
+    /// ([`FitSettings::starts`](super::FitSettings::starts)) help. Or there are modes further apart than six deviations, of which one was met
+    /// less than `3·2ᵈ` times in `d` dimensions: one half as wide may have been missed. Or a twentieth of the mass is far outside, 10 to 1000 deviations from
+    /// the mean, as under a density that falls to a floor and has no integral.
     Near,
     /// At most 0.3 nats are left: means and quantiles are accurate to some tenths of a standard deviation. More components or
     /// points ([`FitSettings::boost`](super::FitSettings::boost)) help, and so does [`Fit::resample`](super::Fit::resample) if
@@ -38,9 +40,9 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// By the nats that are left alone.
+    /// By the nats that are left alone. A divergence is negative by rounding only, and by more than that where sums overflow.
     pub(crate) fn of(kl: f64) -> Self {
-        match kl {
+        match kl.abs() {
             kl if kl <= GOOD => Self::Good,
             kl if kl <= FAIR => Self::Fair,
             _ => Self::Poor,
@@ -53,7 +55,7 @@ impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Good => "good for what was searched; mass where no search came cannot be seen from the density alone",
-            Self::Near => "right near what was found; several modes were met only once, so there are others",
+            Self::Near => "right near what was found; modes were met seldom, or far away the density is not zero: there may be mass elsewhere",
             Self::Fair => "fair: means and quantiles near what was found are accurate to some tenths of a deviation",
             Self::Poor => "poor: not to be relied on",
         })
@@ -93,6 +95,9 @@ const ROUNDING: f64 = 16.0 * f64::EPSILON;
 /// The largest probability that a further start meets a new mode, for a good mixture.
 const UNSEEN: f64 = 0.05;
 
+/// The largest share of mass far outside, for a good mixture.
+const BEYOND: f64 = 0.05;
+
 impl Diagnosis {
     /// Diagnoses `q` on `draws` draws; `gap` is passed on. It costs as many evaluations of the target.
     ///
@@ -122,9 +127,10 @@ impl Diagnosis {
         Ok(Self { kl, standard_error, log_evidence, k_hat: smoothed.k_hat, effective_share, gap, zero, verdict })
     }
 
-    /// The diagnosis, given the probability that a further start leads to a mode not met.
-    pub(super) fn seen(self, unseen: f64) -> Self {
-        let near = self.verdict == Verdict::Good && unseen > UNSEEN;
+    /// The diagnosis, given the probability that a further start leads to a mode not met, whether one half as wide would have been
+    /// met, and the share of mass far outside.
+    pub(super) fn seen(self, (unseen, thorough): (f64, bool), beyond: f64) -> Self {
+        let near = self.verdict == Verdict::Good && (unseen > UNSEEN || !thorough || beyond > BEYOND);
         Self { verdict: if near { Verdict::Near } else { self.verdict }, ..self }
     }
 }

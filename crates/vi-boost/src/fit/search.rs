@@ -62,6 +62,12 @@ const SPANNED: f64 = 2.0;
 /// The nats by which the mass of a peak under a spanning Gaussian may be less than that Gaussian's: a hundredth of it.
 const LESSER: f64 = 4.6;
 
+/// The distance, in standard deviations of the wider one, below which two modes touch, as those along an arm of a bent density do.
+const TOUCH: f64 = 6.0;
+
+/// The expected number of starts that lead to a body, for the probability of none to be `e⁻³`, a twentieth.
+const MISSED: f64 = 3.0;
+
 /// How often such a deviation is doubled or halved: from where curvature vanishes it may be off by 10²⁰. A density that falls too
 /// far within a tenth of the width leaps there.
 const RESIZINGS: usize = 80;
@@ -104,9 +110,9 @@ impl Search {
 
     /// For each coordinate the largest standard deviation of a mode.
     fn spread(&self) -> Vec<f64> {
-        let covariances: Vec<_> = self.sightings.iter().map(|sighting| sighting.gaussian.covariance()).collect();
         let d = self.sightings.first().map_or(0, |sighting| sighting.gaussian.dim());
-        (0..d).map(|j| covariances.iter().map(|c| c[(j, j)].sqrt()).fold(0.0, f64::max)).collect()
+        let all = self.sightings.iter().map(|sighting| deviations(&sighting.gaussian));
+        all.fold(vec![0.0; d], |most, own| most.iter().zip(own).map(|(a, b): (&f64, f64)| a.max(b)).collect())
     }
 
     /// The point `centre + direction`, or the first half way back to the centre at which the target is finite.
@@ -229,6 +235,31 @@ impl Search {
         self.sightings.retain(|sighting| !sighting.split);
     }
 
+    /// Whether a body half as wide as those met would have been met too, if there are several: modes are of one body where they
+    /// touch. It is the end of `2⁻ᵈ` of the starts of a body twice as wide: the least met one needs `3·2ᵈ`, and then `e⁻³` is the
+    /// probability to have missed it.
+    pub(super) fn is_thorough(&self) -> bool {
+        let least = self.least();
+        let met: Vec<&Sighting> = self.sightings.iter().filter(|sighting| sighting.value <= least + LESSER).collect();
+        let widths: Vec<Vec<f64>> = met.iter().map(|sighting| deviations(&sighting.gaussian)).collect();
+        let touch = |i: usize, k: usize| {
+            let means = met[i].gaussian.mean.iter().zip(&met[k].gaussian.mean);
+            means.zip(widths[i].iter().zip(&widths[k])).all(|((a, b), (s, t))| (a - b).abs() < TOUCH * s.max(*t))
+        };
+        let mut bodies: Vec<usize> = (0..met.len()).collect();
+        for i in 0..met.len() {
+            for k in (0..i).filter(|k| touch(i, *k)) {
+                let (from, to) = (bodies[i], bodies[k]);
+                bodies.iter_mut().filter(|body| **body == from).for_each(|body| *body = to);
+            }
+        }
+        let mut starts = vec![0; met.len()];
+        bodies.iter().zip(&met).for_each(|(body, sighting)| starts[*body] += sighting.starts);
+        starts.retain(|starts| *starts > 0);
+        let needed = widths.first().map_or(0.0, |widths| widths.iter().fold(MISSED, |needed, _| 2.0 * needed));
+        starts.len() < 2 || starts.iter().all(|starts| *starts as f64 >= needed)
+    }
+
     /// The probability that a further start leads to a mode not met so far: the share of starts that led to a mode met once
     /// (Good 1953, eq. 9), of those that hold mass; 0 while all led to one.
     pub(super) fn unseen(&self, hopeless: f64) -> f64 {
@@ -237,6 +268,12 @@ impl Search {
         let once = self.sightings.iter().filter(once).count();
         once as f64 / self.led.max(1) as f64
     }
+}
+
+/// The standard deviation of each coordinate.
+fn deviations(gaussian: &Component) -> Vec<f64> {
+    let covariance = gaussian.covariance();
+    (0..gaussian.dim()).map(|j| covariance[(j, j)].sqrt()).collect()
 }
 
 /// Minus the log evidence of a peak by Laplace's method.

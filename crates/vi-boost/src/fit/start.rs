@@ -22,6 +22,8 @@ pub(super) struct Region {
     pub(super) all: GaussianMixture,
     /// The estimated probability that a further start leads to a mode not met.
     pub(super) unseen: f64,
+    /// Whether a mode half as wide as those met would have been met.
+    pub(super) thorough: bool,
     pub(super) evaluations: Evaluations,
 }
 
@@ -43,8 +45,8 @@ const NEGLIGIBLE: f64 = 12.0;
 /// The same by Laplace's method, which is off by several nats where a peak is far from Gaussian.
 const HOPELESS: f64 = 2.0 * NEGLIGIBLE;
 
-/// The search goes on until so many starts in a row lead to nothing new, and every mode of mass was met twice; up to so many
-/// further starts and modes. After 60 without any, fewer than one start in twenty leads to a new mode, at 95 % confidence (the rule
+/// The search goes on until so many starts in a row lead to nothing new, every mode of mass was met twice, and one half as wide would
+/// have been met; up to so many further starts and modes. After 60 without any, fewer than one start in twenty leads to a new mode, at 95 % confidence (the rule
 /// of three).
 const IDLE: usize = 60;
 const MOST_STARTS: usize = 400;
@@ -71,7 +73,7 @@ impl Region {
         let is_over = |probe: &Probe<'_, T>| limit.is_some_and(|limit| probe.evaluations() >= limit);
         let (mut search, mut improper) = (Modes::default(), None);
         for k in 0..starts + MOST_STARTS {
-            let last = k >= starts && search.idle >= IDLE && search.unseen(NEGLIGIBLE) == 0.0;
+            let last = k >= starts && search.idle >= IDLE && search.unseen(NEGLIGIBLE) == 0.0 && search.is_thorough();
             if last || is_over(&probe) && !search.sightings.is_empty() || search.sightings.len() >= MOST_MODES {
                 break;
             }
@@ -86,7 +88,7 @@ impl Region {
             }
         }
         search.settle();
-        let unseen = search.unseen(NEGLIGIBLE);
+        let (unseen, thorough) = (search.unseen(NEGLIGIBLE), search.is_thorough());
         let mut found = search.sightings;
         if found.is_empty() {
             let Faults { zero, nan, infinite } = Faults::of(&search.tried);
@@ -137,7 +139,14 @@ impl Region {
         let masses: Vec<f64> = values.iter().map(|value| (values[0] - value).exp()).collect();
         let total: f64 = masses.iter().sum();
         let shares = masses.iter().map(|mass| (mass / total).ln()).collect();
-        Ok(Self { gaussian, all: GaussianMixture::from_parts(kept, shares), wide, unseen, evaluations: probe.spent() })
+        Ok(Self {
+            gaussian,
+            all: GaussianMixture::from_parts(kept, shares),
+            wide,
+            unseen,
+            thorough,
+            evaluations: probe.spent(),
+        })
     }
 
     /// Widens the region to include a mixture.

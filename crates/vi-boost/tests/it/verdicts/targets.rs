@@ -4,7 +4,6 @@ use rand::{Rng, RngExt};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Gamma, StandardNormal};
 use vi_boost::{Component, GaussianMixture, LogDensity};
-use vi_linalg::faer::Mat;
 
 /// One exact draw.
 type Draw = Box<dyn Fn(&mut ChaCha8Rng) -> Vec<f64> + Send + Sync>;
@@ -40,24 +39,32 @@ impl<F: Fn(&[f64]) -> f64> LogDensity for Values<F> {
 
 /// The list under construction.
 #[derive(Default)]
-struct List(Vec<Case>);
+pub(super) struct List(Vec<Case>);
 
 impl List {
-    fn push(
+    pub(super) fn push(
         &mut self,
         name: &str,
         dim: usize,
         log: impl Fn(&[f64]) -> f64 + Send + Sync + 'static,
         draw: impl Fn(&mut ChaCha8Rng) -> Vec<f64> + Send + Sync + 'static,
     ) -> &mut Case {
-        let target = Box::new(Values { dim, log });
+        self.with(name, Box::new(Values { dim, log }), draw)
+    }
+
+    pub(super) fn with(
+        &mut self,
+        name: &str,
+        target: Box<dyn LogDensity + Send + Sync>,
+        draw: impl Fn(&mut ChaCha8Rng) -> Vec<f64> + Send + Sync + 'static,
+    ) -> &mut Case {
         let (name, draw) = (name.to_owned(), Box::new(draw));
         self.0.push(Case { name, target, draw, easy: false, held_out: false, heavy: false });
         let last = self.0.len() - 1;
         &mut self.0[last]
     }
 
-    fn mixture(&mut self, name: &str, parts: Vec<(f64, Vec<f64>, f64)>) -> &mut Case {
+    pub(super) fn mixture(&mut self, name: &str, parts: Vec<(f64, Vec<f64>, f64)>) -> &mut Case {
         let total: f64 = parts.iter().map(|part| part.0).sum();
         let part =
             |(weight, mean, sd): (f64, Vec<f64>, f64)| (Component::isotropic(&mean, sd).unwrap(), weight / total);
@@ -65,40 +72,37 @@ impl List {
         self.exact(name, GaussianMixture::new(components, &weights).unwrap())
     }
 
-    fn exact(&mut self, name: &str, q: GaussianMixture) -> &mut Case {
+    pub(super) fn exact(&mut self, name: &str, q: GaussianMixture) -> &mut Case {
         let of_draws = q.clone();
         let draw = move |rng: &mut ChaCha8Rng| {
             let draw = of_draws.draw(1, rng);
             (0..draw.ncols()).map(|j| draw[(0, j)]).collect()
         };
-        let (name, draw) = (name.to_owned(), Box::new(draw));
-        self.0.push(Case { name, target: Box::new(q), draw, easy: false, held_out: false, heavy: false });
-        let last = self.0.len() - 1;
-        &mut self.0[last]
+        self.with(name, Box::new(q), draw)
     }
 }
 
-fn normal<R: Rng + ?Sized>(rng: &mut R) -> f64 {
+pub(super) fn normal<R: Rng + ?Sized>(rng: &mut R) -> f64 {
     StandardNormal.sample(rng)
 }
 
-fn normals<R: Rng + ?Sized>(n: usize, rng: &mut R) -> Vec<f64> {
+pub(super) fn normals<R: Rng + ?Sized>(n: usize, rng: &mut R) -> Vec<f64> {
     (0..n).map(|_| normal(rng)).collect()
 }
 
-fn gamma<R: Rng + ?Sized>(shape: f64, rng: &mut R) -> f64 {
+pub(super) fn gamma<R: Rng + ?Sized>(shape: f64, rng: &mut R) -> f64 {
     Gamma::new(shape, 1.0).unwrap().sample(rng)
 }
 
-fn sign<R: Rng + ?Sized>(rng: &mut R) -> f64 {
+pub(super) fn sign<R: Rng + ?Sized>(rng: &mut R) -> f64 {
     if rng.random::<bool>() { 1.0 } else { -1.0 }
 }
 
-fn uniform<R: Rng + ?Sized>(rng: &mut R) -> f64 {
+pub(super) fn uniform<R: Rng + ?Sized>(rng: &mut R) -> f64 {
     rng.random()
 }
 
-fn square(x: &[f64]) -> f64 {
+pub(super) fn square(x: &[f64]) -> f64 {
     x.iter().map(|x| x * x).sum()
 }
 
@@ -107,25 +111,13 @@ fn power<R: Rng + ?Sized>(p: f64, rng: &mut R) -> f64 {
     sign(rng) * gamma(1.0 / p, rng).powf(1.0 / p)
 }
 
-/// `log Φ(x)` by the tail's continued fraction or the error function's series.
-fn log_phi(x: f64) -> f64 {
-    if x < -5.0 {
-        let mut tail = 0.0;
-        for k in (1..40).rev() {
-            tail = f64::from(k) / (-x + tail);
-        }
-        return -0.5 * x * x - 0.918_938_533_204_672_7 - (-x + tail).ln();
-    }
-    let (mut term, mut sum) = (x, x);
-    for k in 1..200 {
-        term *= x * x / f64::from(2 * k + 1);
-        sum += term;
-    }
-    (0.5 + sum * (-0.5 * x * x).exp() * 0.398_942_280_401_432_7).min(1.0).ln()
-}
-
 /// Draws on a grid of `n` cells a side from the density on a square.
-fn gridded(log: impl Fn(&[f64]) -> f64, low: f64, high: f64, n: usize) -> impl Fn(&mut ChaCha8Rng) -> Vec<f64> {
+pub(super) fn gridded(
+    log: impl Fn(&[f64]) -> f64,
+    low: f64,
+    high: f64,
+    n: usize,
+) -> impl Fn(&mut ChaCha8Rng) -> Vec<f64> {
     let h = (high - low) / n as f64;
     let at = move |i: usize| low + h * (i as f64 + 0.5);
     let logs: Vec<f64> = (0..n * n).map(|k| log(&[at(k / n), at(k % n)])).collect();
@@ -154,7 +146,8 @@ pub(super) fn cases() -> Vec<Case> {
     bent(&mut list);
     tails(&mut list);
     edges(&mut list);
-    easy(&mut list);
+    super::easy::easy(&mut list);
+    super::wild::proper(&mut list);
     for (i, case) in list.0.iter_mut().enumerate().skip(known) {
         case.held_out = i % 5 < 2;
     }
@@ -389,72 +382,4 @@ fn edges(list: &mut List) {
         );
         case.easy = shape > 0.5;
     }
-}
-
-fn easy(list: &mut List) {
-    for d in [1, 2, 5, 10, 20] {
-        list.mixture(&format!("normal in {d}"), vec![(1.0, vec![0.5; d], 1.5)]).easy = true;
-    }
-    for (d, condition) in [(2, 1e8), (10, 1e8), (30, 1e8)] {
-        // Eigenvalues spread over the condition, along a reflection of the axes.
-        let v = 2.0 / d as f64;
-        let reflected = Mat::from_fn(d, d, |i, j| f64::from(u8::from(i == j)) - v);
-        let values =
-            Mat::from_fn(
-                d,
-                d,
-                |i, j| {
-                    if i == j { 1e4 * f64::powf(condition, -(i as f64) / (d - 1) as f64) } else { 0.0 }
-                },
-            );
-        let covariance = &reflected * values * reflected.transpose();
-        let component = Component::full(&vec![1.0; d], covariance.as_ref()).unwrap();
-        let name = format!("normal of condition 1e8 in {d}");
-        list.exact(&name, GaussianMixture::single(component)).easy = true;
-    }
-    list.mixture("a normal far away", vec![(1.0, vec![300.0, -50.0], 2.0)]).easy = true;
-    for (d, alpha) in [(1, 3.0), (1, 10.0), (5, 4.0)] {
-        let log = move |x: &[f64]| x.iter().map(|x| log_phi(alpha * x) - 0.5 * x * x).sum();
-        list.push(&format!("skew normal {alpha} in {d}"), d, log, move |rng| {
-            let delta = alpha / f64::hypot(1.0, alpha);
-            (0..d).map(|_| delta * normal(rng).abs() + (1.0 - delta * delta).sqrt() * normal(rng)).collect()
-        })
-        .easy = true;
-    }
-    for (name, slope) in [("logistic regression", 1.0), ("nearly separated logistic regression", 6.0)] {
-        let log = move |x: &[f64]| {
-            let rows = (0..12).map(f64::from).map(|i| (2.7 * i).sin() * 2.0);
-            let one = |r: f64| {
-                let eta = x[0] + x[1] * r;
-                let y = f64::from(u8::from(slope * r + (1.3 * r).cos() > 0.4));
-                y * eta - eta.max(0.0) - (-eta.abs()).exp().ln_1p()
-            };
-            rows.map(one).sum::<f64>() - square(x) / 18.0
-        };
-        list.push(name, 2, log, gridded(log, -15.0, 20.0, 900)).easy = true;
-    }
-    let poisson = |x: &[f64]| {
-        let rows = (0..10).map(f64::from).map(|i| (i / 5.0 - 1.0, (i * 1.3).floor() % 4.0));
-        rows.map(|(r, y)| y * (x[0] + x[1] * r) - (x[0] + x[1] * r).exp()).sum::<f64>() - square(x) / 8.0
-    };
-    list.push("Poisson regression", 2, poisson, gridded(poisson, -6.0, 6.0, 800)).easy = true;
-    let located = |x: &[f64]| {
-        let data = [1.2, 0.4, -0.3, 2.2, 0.9, 1.4];
-        data.iter().map(|y| -0.5 * ((y - x[0]) * (-x[1]).exp()).powi(2) - x[1]).sum::<f64>() - square(x) / 50.0
-    };
-    list.push("location and log scale", 2, located, gridded(located, -5.0, 5.0, 800)).easy = true;
-    list.push(
-        "logits of Beta(2, 3)",
-        1,
-        |x| 2.0 * x[0] - 5.0 * x[0].exp().ln_1p(),
-        |rng| vec![gamma(2.0, rng).ln() - gamma(3.0, rng).ln()],
-    )
-    .easy = true;
-    list.push(
-        "logarithms of three Gammas",
-        3,
-        |x| x.iter().map(|x| 2.0 * x - x.exp()).sum(),
-        |rng| (0..3).map(|_| gamma(2.0, rng).ln()).collect(),
-    )
-    .easy = true;
 }
