@@ -22,6 +22,7 @@ mod robust;
 mod scales;
 mod spread;
 mod stored;
+mod survival;
 mod trial;
 mod varying;
 

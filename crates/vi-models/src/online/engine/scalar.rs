@@ -82,6 +82,14 @@ pub struct Together {
     pub(in crate::online) quadratic: f64,
 }
 
+/// Names of the steps of a row, and what their predictors are multiplied by and shifted by where they are told.
+#[derive(Debug, Clone)]
+pub struct Levels {
+    pub(in crate::online) names: Vec<String>,
+    pub(in crate::online) sign: f64,
+    pub(in crate::online) shift: f64,
+}
+
 /// A likelihood of one label given one number.
 pub trait ScalarFamily: Stateful + Clone + Debug + PartialEq + Serialize + DeserializeOwned {
     /// `p(y|t)`.
@@ -145,6 +153,12 @@ pub trait ScalarFamily: Stateful + Clone + Debug + PartialEq + Serialize + Deser
         self.ordered().map_or(0, |classes| classes.saturating_sub(2))
     }
 
+    /// Whether the likelihood of a row is that of its [steps](Self::step), and not that of the row itself.
+    #[doc(hidden)]
+    fn is_in_steps(&self) -> bool {
+        self.cut_points() > 0
+    }
+
     /// The observation of step `k` of a row, from 0; `None` after its last step.
     #[doc(hidden)]
     fn step(&self, observed: &Observation, k: usize) -> Option<Observation> {
@@ -154,6 +168,12 @@ pub trait ScalarFamily: Stateful + Clone + Debug + PartialEq + Serialize + Deser
     /// The number of classes, where labels are classes with an order.
     #[doc(hidden)]
     fn ordered(&self) -> Option<usize> {
+        None
+    }
+
+    /// How the predictors of the steps at all inputs 0 are told in place of the intercept; `None` where the intercept is told.
+    #[doc(hidden)]
+    fn levels(&self) -> Option<Levels> {
         None
     }
 
@@ -397,7 +417,7 @@ impl<F: ScalarFamily> Family for F {
 
     fn look_ahead(&self, belief: &AnyBelief, rows: &[Row<'_>], step: &mut RowStep) {
         // Steps change the belief between one row and the next.
-        if self.cut_points() == 0 {
+        if !self.is_in_steps() {
             belief.look_ahead(rows, &mut step.belief);
         }
     }
@@ -439,7 +459,7 @@ impl<F: ScalarFamily> Family for F {
     }
 
     fn takes_blocks(&self, member: &Member<Self::State>, rows: usize) -> bool {
-        self.cut_points() == 0 && !matches!(F::PASS, Pass::ByRows { .. }) && member.belief.gains_by_blocks(rows)
+        !self.is_in_steps() && !matches!(F::PASS, Pass::ByRows { .. }) && member.belief.gains_by_blocks(rows)
     }
 
     fn learn_block(

@@ -1,6 +1,6 @@
 //! Rows that are several rows of the likelihood, learned one after another: labels that are told in steps.
 
-use vi_core::Row;
+use vi_core::{Projection, Row, Site};
 use vi_linalg::faer::{Mat, MatRef};
 
 use super::scalar::ScalarFamily;
@@ -47,6 +47,33 @@ impl StepSpace {
     }
 }
 
+/// The predictors of the steps of a row, jointly Gaussian.
+#[derive(Debug, Clone)]
+pub(in crate::online) struct StepsSeen {
+    pub(in crate::online) means: Vec<f64>,
+    pub(in crate::online) covariance: Vec<Vec<f64>>,
+}
+
+impl StepsSeen {
+    pub(super) fn of_one(seen: Projection) -> Self {
+        Self { means: vec![seen.mean], covariance: vec![vec![seen.variance]] }
+    }
+
+    pub(in crate::online) fn seen(&self, k: usize) -> Projection {
+        Projection { mean: self.means[k], variance: self.covariance[k][k].max(0.0) }
+    }
+
+    /// Takes a factor of the predictor of step `k` by its site.
+    pub(in crate::online) fn learn(&mut self, k: usize, site: Site) {
+        let (own, variance) = (self.covariance[k].clone(), self.seen(k).variance);
+        let (gain, shrinkage) = (site.gain(variance), site.shrinkage(variance));
+        for (i, row) in self.covariance.iter_mut().enumerate() {
+            self.means[i] += gain * own[i];
+            row.iter_mut().zip(&own).for_each(|(entry, other)| *entry -= shrinkage * own[i] * other);
+        }
+    }
+}
+
 /// The column in which step `k` has a 1, of `columns` whose last ones are those of the `cuts`; the first step has none.
 pub(in crate::online) fn column_of(columns: usize, cuts: usize, k: usize) -> Option<usize> {
     (columns - cuts + k).checked_sub(1).filter(|_| k > 0)
@@ -58,10 +85,10 @@ pub(super) fn unrolled<F: ScalarFamily>(
     x: MatRef<'_, f64>,
     observed: &[Observation],
 ) -> Option<(Mat<f64>, Vec<Observation>)> {
-    let cuts = family.cut_points();
-    if cuts == 0 {
+    if !family.is_in_steps() {
         return None;
     }
+    let cuts = family.cut_points();
     let (mut of, mut all) = (Vec::with_capacity(observed.len()), Vec::with_capacity(observed.len()));
     for (i, observed) in observed.iter().enumerate() {
         let steps = (0..).map_while(|k| family.step(observed, k));
