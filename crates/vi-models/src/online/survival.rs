@@ -30,6 +30,10 @@ fn check_time(label: f64) -> Result<(), Error> {
     }
 }
 
+/// The prior standard deviation of the change of the log hazard over all intervals, each with the same part of its variance: the more there are, the
+/// nearer are neighbours.
+const DRIFT: f64 = 2.0;
+
 /// Times of events with a hazard that is constant between cuts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -50,6 +54,10 @@ impl ScalarFamily for Survival {
 
     fn cut_points(&self) -> usize {
         self.cuts.times().len()
+    }
+
+    fn cut_scale(&self) -> Option<f64> {
+        Some(DRIFT / ((self.cut_points() + 1) as f64).sqrt())
     }
 
     fn is_in_steps(&self) -> bool {
@@ -90,8 +98,9 @@ impl ScalarFamily for Survival {
 /// with [cuts](Cuts) `τ` that are fixed, `a_k` that are learned, and the last hazard going on for ever. A label is the time of the event, or with
 /// [`Observation::censored`] a time at which it had not come. A row is told in steps: in each interval that it entered it counts 0 or 1 events at the
 /// exposure `Δ_k` that it spent there, of density `h_kᵈ·e^(−Δ_k·h_k)`. The product of these is the exact likelihood, log-concave in the weights. So
-/// everything is that of a regression of [`Counts`](super::family::Counts), over the weights of the inputs, an intercept `a_0` and `a_k − a_0`; these
-/// have the prior of the intercept, of a hazard in the unit of the cuts. With many cuts the weights are close to those of Cox's model,
+/// everything is that of a regression of [`Counts`](super::family::Counts), over the weights of the inputs, an intercept `a_0` and the changes
+/// `a_k − a_{k−1}`, which are `N(0, 4/K)` before any row (`a_0` has the prior of the intercept, of a hazard in the unit of the cuts), so that many
+/// intervals need not many events. With many cuts the weights are close to those of Cox's model,
 /// which sees the order of the times alone; here there are times to predict, too.
 ///
 /// [`predictor`](Self::predictor), [`intercept`](Self::intercept) and a [`sample`](Self::sample) tell the log hazard of the first interval in the

@@ -66,7 +66,8 @@ fn near(a: f64, b: f64, tolerance: f64, what: &str) {
 #[test]
 fn one_hazard_has_the_posterior_of_a_rate() {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
-    let mut model = OnlineSurvival::new(0, Cuts::new(&[], 20.0).unwrap()).unwrap();
+    let settings = OnlineSettings { keep_rows: true, ..OnlineSettings::default() };
+    let mut model = OnlineSurvival::with_settings(0, Cuts::new(&[], 20.0).unwrap(), settings).unwrap();
     let (mut events, mut total) = (0.0, 0.0);
     for _ in 0..80 {
         let event = 25.0 * rng.sample::<f64, _>(Exp1);
@@ -75,7 +76,8 @@ fn one_hazard_has_the_posterior_of_a_rate() {
         events += f64::from(u8::from(event < 30.0));
         model.update(&[], seen).unwrap();
     }
-    model.catch_up().unwrap();
+    let one_pass = model.log_hazards().unwrap().remove(0);
+    model.refine(&RefineSettings::default()).unwrap();
     // The prior of the log hazard is N(0, 25) for events per 20; sums over a grid.
     let log_density = |a: f64| events * a - total * a.exp() - (a + 20_f64.ln()).powi(2) / 50.0;
     let (start, step) = ((events / total).ln() - 2.0, 1e-3);
@@ -88,8 +90,10 @@ fn one_hazard_has_the_posterior_of_a_rate() {
     }
     let (mean, sd) = (mean / mass, (square / mass - (mean / mass).powi(2)).sqrt());
     let found = &model.log_hazards().unwrap()[0];
+    near(one_pass.mean(), mean, 0.05 * sd, "mean of one pass");
+    near(one_pass.standard_deviation(), sd, 0.05 * sd, "deviation of one pass");
     near(found.mean(), mean, 0.002 * sd, "mean");
-    near(found.standard_deviation(), sd, 0.002 * sd, "deviation");
+    near(found.standard_deviation(), sd, 0.01 * sd, "deviation");
     near(found.standard_deviation(), events.sqrt().recip(), 0.02 * sd, "deviation of a Gamma");
     near(model.evidence(), top + mass.ln() - 0.5 * (50.0 * std::f64::consts::PI).ln(), 5e-3, "evidence");
 }
@@ -98,7 +102,7 @@ fn one_hazard_has_the_posterior_of_a_rate() {
 #[test]
 fn known_hazards_give_the_density_of_the_formula() {
     let settings = OnlineSettings { intercept_scale: 1e-6, ..plain(BeliefKind::Full) };
-    let mut model = OnlineSurvival::with_settings(0, cuts(), settings).unwrap();
+    let mut model = OnlineSurvival::with_settings(0, Cuts::new(&[], 25.0).unwrap(), settings).unwrap();
     let (hazard, mut sum) = (1.0 / 25.0, 0.0);
     for (t, factor, is_event) in
         [(3.0, 1.0, true), (10.0, 0.3, true), (17.0, 2.0, false), (80.0, 1.0, true), (31.0, 1.0, false)]
@@ -124,9 +128,10 @@ fn a_row_is_its_intervals() {
     for belief in [BeliefKind::Full, BeliefKind::SquareRoot] {
         let mut own = OnlineSurvival::with_settings(2, cuts(), plain(belief)).unwrap();
         let mut counts = OnlineGlm::with_settings(4, Counts, plain(belief)).unwrap();
-        // An indicator of 5 whose weight has the prior N(0, 1) is one whose weight has that of the intercept.
+        // An indicator of this size whose weight has the prior N(0, 1) is one whose weight has that of a change of the log hazard.
+        let size = 2.0 / 3_f64.sqrt();
         let step = |x: &[f64], k: usize| {
-            let of = |of: usize| if of == k { 5.0 } else { 0.0 };
+            let of = |of: usize| if of <= k { size } else { 0.0 };
             [x[0], x[1], of(1), of(2)]
         };
         let mut rng = ChaCha8Rng::seed_from_u64(3);
@@ -294,8 +299,9 @@ fn parts_of_the_rows_merge() {
     parts.merge(&[&learned(400, 800), &learned(800, 1200)]).unwrap();
     for (one, other) in whole.coefficients().unwrap().iter().zip(parts.coefficients().unwrap()) {
         let sd = one.belief.standard_deviation();
-        near(one.belief.mean(), other.belief.mean(), 0.2 * sd, &one.name);
-        near(sd, other.belief.standard_deviation(), 0.05 * sd, &one.name);
+        // Some thirty events in the last interval, ten in each part.
+        near(one.belief.mean(), other.belief.mean(), 0.5 * sd, &one.name);
+        near(sd, other.belief.standard_deviation(), 0.1 * sd, &one.name);
     }
     let others = OnlineSurvival::with_settings(2, Cuts::new(&[10.0, 31.0], 25.0).unwrap(), settings.clone()).unwrap();
     assert!(matches!(parts.merge(&[&others]), Err(ModelError::Unlike { .. })));
@@ -304,7 +310,7 @@ fn parts_of_the_rows_merge() {
 /// Kept rows can be refined and diagnosed, and passes over rows elsewhere find nearly the same.
 #[test]
 fn refinement_is_that_of_the_intervals() {
-    let (rows, observed) = stream(150, 8);
+    let (rows, observed) = stream(300, 8);
     for cuts in [cuts(), Cuts::new(&[], 25.0).unwrap()] {
         let settings = OnlineSettings { keep_rows: true, ..OnlineSettings::default() };
         let mut model = OnlineSurvival::with_settings(2, cuts, settings).unwrap();
@@ -341,7 +347,7 @@ fn wrong_times_leave_the_model_unchanged() {
         }
         assert!(model.update(&[f64::NAN, 0.0], 3.0).is_err() && model.update(&[0.1], 3.0).is_err());
         let error = model.update_batch(&rows, &vec![Observation::new(0.0); 80]).unwrap_err();
-        assert!(error.to_string().contains("row 0"), "{error}");
+        assert!(error.to_string().contains("observation 0"), "{error}");
         assert_eq!(serde_json::to_string(&model).unwrap(), before);
         assert!(model.predict_at(&[0.1, 0.2], f64::INFINITY).is_err());
     }

@@ -6,7 +6,7 @@ use vi_core::{Error, GaussianBelief, Projection};
 use super::family::{Family, RowStep};
 use super::place::shares;
 use super::scalar::{Levels, ScalarFamily};
-use super::steps::{StepSpace, StepsSeen, column_of};
+use super::steps::{StepSpace, StepsSeen, ones_of};
 use super::{Engine, Member};
 use crate::marginal::Marginal;
 use crate::online::design::RowSpace;
@@ -99,8 +99,8 @@ impl<F: ScalarFamily> Engine<F> {
         let (mut space, mut step) = (RowSpace::default(), StepSpace::default());
         let row = self.design.write(Row::Dense(&vec![0.0; self.design.inputs]), &mut space)?;
         let mut level = |(k, name): (usize, String)| {
-            let column = column_of(self.design.columns(), self.design.cuts, k);
-            let seen = self.seen_along(step.write(row, column), 0.0)?;
+            let ones = ones_of(&self.family, self.design.columns(), k);
+            let seen = self.seen_along(step.write(row, ones), 0.0)?;
             let told = |(weight, Projection { mean, variance }): (f64, Projection)| {
                 (weight, Projection { mean: sign * mean + shift, variance })
             };
@@ -127,8 +127,8 @@ impl<F: ScalarFamily> Engine<F> {
         let row = self.design.write(row, &mut space)?;
         let mut spaces: Vec<StepSpace> = Vec::with_capacity(steps);
         spaces.resize_with(steps, StepSpace::default);
-        let columns = (0..steps).map(|k| column_of(self.design.columns(), self.design.cuts, k));
-        let rows: Vec<Row<'_>> = spaces.iter_mut().zip(columns).map(|(space, k)| space.write(row, k)).collect();
+        let ones = (0..steps).map(|k| ones_of(&self.family, self.design.columns(), k));
+        let rows: Vec<Row<'_>> = spaces.iter_mut().zip(ones).map(|(space, ones)| space.write(row, ones)).collect();
         let parts = self.weights().into_iter().zip(&self.members).map(|(weight, member)| {
             let seen = member.belief.scores(&rows)?;
             let means: Vec<f64> = seen.means().iter().map(|mean| mean + offset).collect();

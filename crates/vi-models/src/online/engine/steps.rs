@@ -1,5 +1,7 @@
 //! Rows that are several rows of the likelihood, learned one after another: labels that are told in steps.
 
+use std::ops::Range;
+
 use vi_core::{Projection, Row, Site};
 use vi_linalg::faer::{Mat, MatRef};
 
@@ -12,8 +14,8 @@ use crate::online::belief::AnyBelief;
 pub(in crate::online) struct Path {
     /// The belief after all steps but the last; `None` for a row of one step.
     pub(super) moved: Option<AnyBelief>,
-    /// The column of the last step.
-    pub(super) column: Option<usize>,
+    /// The columns of the last step.
+    pub(super) ones: Range<usize>,
     pub(super) space: StepSpace,
 }
 
@@ -25,22 +27,25 @@ pub(in crate::online) struct StepSpace {
 }
 
 impl StepSpace {
-    /// A row in the model's columns with a 1 in `column`, one of the last columns, where the row has nothing.
-    pub(in crate::online) fn write<'a>(&'a mut self, row: Row<'a>, column: Option<usize>) -> Row<'a> {
-        let (Some(column), Self { values: own, positions: at }) = (column, self) else { return row };
+    /// A row in the model's columns with `ones`, some of the last columns, where the row has nothing.
+    pub(in crate::online) fn write<'a>(&'a mut self, row: Row<'a>, ones: Range<usize>) -> Row<'a> {
+        if ones.is_empty() {
+            return row;
+        }
+        let Self { values: own, positions: at } = self;
         own.clear();
         match row {
             Row::Dense(values) => {
                 own.extend_from_slice(values);
-                own[column] = 1.0;
+                own[ones].fill(1.0);
                 Row::Dense(own)
             }
             Row::Sparse { positions, values } => {
                 at.clear();
                 at.extend_from_slice(positions);
                 own.extend_from_slice(values);
-                at.push(column);
-                own.push(1.0);
+                own.extend(std::iter::repeat_n(1.0, ones.len()));
+                at.extend(ones);
                 Row::Sparse { positions: at, values: own }
             }
         }
@@ -74,9 +79,10 @@ impl StepsSeen {
     }
 }
 
-/// The column in which step `k` has a 1, of `columns` whose last ones are those of the `cuts`; the first step has none.
-pub(in crate::online) fn column_of(columns: usize, cuts: usize, k: usize) -> Option<usize> {
-    (columns - cuts + k).checked_sub(1).filter(|_| k > 0)
+/// The columns in which step `k` has a 1, of `columns` whose last ones are those of the cuts; the first step has none.
+pub(in crate::online) fn ones_of<F: ScalarFamily>(family: &F, columns: usize, k: usize) -> Range<usize> {
+    let first = columns - family.cut_points();
+    if k == 0 || family.cut_scale().is_some() { first..first + k } else { first + k - 1..first + k }
 }
 
 /// The rows of the likelihood for the rows of `x`, all steps of one before those of the next; `None` where each row is one.
@@ -88,15 +94,14 @@ pub(super) fn unrolled<F: ScalarFamily>(
     if !family.is_in_steps() {
         return None;
     }
-    let cuts = family.cut_points();
     let (mut of, mut all) = (Vec::with_capacity(observed.len()), Vec::with_capacity(observed.len()));
     for (i, observed) in observed.iter().enumerate() {
         let steps = (0..).map_while(|k| family.step(observed, k));
         for (k, step) in steps.enumerate() {
-            of.push((i, column_of(x.ncols(), cuts, k)));
+            of.push((i, ones_of(family, x.ncols(), k)));
             all.push(step);
         }
     }
-    let at = |row: usize, j: usize| if of[row].1 == Some(j) { 1.0 } else { x[(of[row].0, j)] };
+    let at = |row: usize, j: usize| if of[row].1.contains(&j) { 1.0 } else { x[(of[row].0, j)] };
     Some((Mat::from_fn(of.len(), x.ncols(), at), all))
 }

@@ -54,7 +54,7 @@ impl Cuts {
     /// The least number of events by which [`of`](Self::of) cuts.
     const EVENTS: usize = 10;
 
-    /// The hazard changes at `times`, at most 15 in increasing order, or never if there are none. Before any row its logarithm is `N(0, s²)`, `s` the
+    /// The hazard changes at `times`, at most 15 in increasing order, or never if there are none. Before any row the logarithm of the first hazard is `N(0, s²)`, `s` the
     /// [`intercept_scale`](crate::online::OnlineSettings::intercept_scale), for events per `unit` of time.
     ///
     /// # Errors

@@ -4,9 +4,8 @@
 //! variance, each interval after the one before, as the intervals of a row are learned: `S(t) = S(τ_k)·E e^(−(t−τ_k)h_k)`, `τ_k < t ≤ τ_{k+1}`.
 
 use rand::{Rng, RngExt};
-use vi_core::{Error, GaussianExpectation, Projection, Site, quadrature};
+use vi_core::{Error, Projection, Site, quadrature};
 
-use super::hazard::Hazard;
 use super::{Survival, check_time};
 use crate::marginal::log_sum_exp;
 use crate::online::Observation;
@@ -33,12 +32,11 @@ struct Piece {
 
 impl Piece {
     /// `log E h^d·e^(−(t − from)·h)`, `d` 0 or 1.
-    fn log_share(&self, events: f64, t: f64) -> Result<f64, Error> {
-        let Projection { mean, variance } = self.log_hazard;
+    fn log_share(&self, family: &Survival, events: f64, t: f64) -> Result<f64, Error> {
         if t <= self.from {
-            return Ok(events * (mean + 0.5 * variance));
+            return Ok(events * (self.log_hazard.mean + 0.5 * self.log_hazard.variance));
         }
-        Ok(Hazard::new(t - self.from)?.tilted(events, mean, variance)?.log_normaliser)
+        Ok(site_of(family, &(), &Observation::new(events).exposure(t - self.from), self.log_hazard)?.1)
     }
 
     /// `∫ S(t) dt` from the start of the piece until `until`, which may be infinite.
@@ -65,6 +63,7 @@ impl Piece {
 pub struct SurvivalPredicted {
     /// Members with the logarithm of their share of the answers.
     parts: Vec<(f64, Vec<Piece>)>,
+    family: Survival,
 }
 
 impl SurvivalPredicted {
@@ -92,13 +91,13 @@ impl SurvivalPredicted {
         };
         let parts = parts.into_iter().filter(|(weight, _)| *weight > 0.0);
         let parts = parts.map(|(weight, steps)| Ok((weight.ln(), pieces(steps)?)));
-        Ok(Self { parts: parts.collect::<Result<_, ModelError>>()? })
+        Ok(Self { parts: parts.collect::<Result<_, ModelError>>()?, family: family.clone() })
     }
 
     fn log_average(&self, events: f64, t: f64) -> Result<f64, ModelError> {
         let of = |(weight, pieces): &(f64, Vec<Piece>)| {
             let piece = pieces.iter().find(|piece| t <= piece.to).or(pieces.last());
-            piece.map_or(Ok(*weight), |piece| Ok(weight + piece.survived + piece.log_share(events, t)?))
+            piece.map_or(Ok(*weight), |piece| Ok(weight + piece.survived + piece.log_share(&self.family, events, t)?))
         };
         let parts = self.parts.iter().map(of).collect::<Result<Vec<f64>, Error>>()?;
         Ok(log_sum_exp(parts.into_iter()))
