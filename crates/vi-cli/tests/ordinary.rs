@@ -141,13 +141,17 @@ fn times_of_events_have_medians_and_hazards() {
     for _ in 0..400 {
         let (dose, town) = (rng.random::<f64>() * 2.0, rng.random_range(0..2));
         let (event, until) = (-rng.random::<f64>().ln() * (3.0 - dose).exp(), 24.0 * rng.random::<f64>().sqrt());
-        text += &format!("{dose:.3},{},{:.4},{}\n", ["Ulm", "Bonn"][town as usize], event.min(until).max(1e-3), u8::from(event < until));
+        text += &format!(
+            "{dose:.3},{},{:.4},{}\n",
+            ["Ulm", "Bonn"][town as usize],
+            event.min(until).max(1e-3),
+            u8::from(event < until)
+        );
     }
     fs::write(folder.join("t.csv"), &text).unwrap();
     fs::write(folder.join("r.csv"), text.replace(",1\n", ",2\n").replace(",0\n", ",1\n")).unwrap();
     fs::write(folder.join("b.csv"), text.replace(",1\n", ",TRUE\n").replace(",0\n", ",FALSE\n")).unwrap();
-    let fit = ["fit", "t.csv", "--formula", "Surv(months, died) ~ .", "-o", "m.rvi"];
-    let output = run(&folder, &fit);
+    let output = told(&folder, "fit t.csv --formula Surv(months,died)~. -o m.rvi");
     assert!(output.contains("months, the time of an event where `died` is 1, else censored"), "{output}");
     assert!(output.contains("log hazards   0–") && output.contains("of the log hazard, 90 %"), "{output}");
     assert!(output.contains("censored") && output.contains("without inputs"), "{output}");
@@ -163,7 +167,7 @@ fn times_of_events_have_medians_and_hazards() {
     assert!(predicted.starts_with("row,median,lower,upper\n"), "{predicted}");
     // Events are the larger of two values, however they are written.
     for other in ["r", "b"] {
-        run(&folder, &["fit", &format!("{other}.csv"), "--formula", "Surv(months, died) ~ .", "-o", "o.rvi"]);
+        told(&folder, &format!("fit {other}.csv --formula Surv(months,died)~. -o o.rvi"));
         assert_eq!(told(&folder, "predict o.rvi t.csv"), predicted);
     }
     assert!(refused(&folder, "predict m.rvi t.csv --certified").contains("certified interval of a time"));
@@ -173,11 +177,9 @@ fn times_of_events_have_medians_and_hazards() {
     assert!(told(&folder, "explain m.rvi t.csv").contains("dose"));
     told(&folder, "update m.rvi t.csv -o more.rvi");
     told(&folder, "inspect m.rvi --html page.html");
-    run(&folder, &["fit", "t.csv", "-t", "Surv(months, died)", "-o", "curves.rvi", "--refine", "5", "--html", "fit.html"]);
-    run(&folder, &["fit", "t.csv", "-t", "Surv(months, died)", "--mergeable", "--shape", "line", "-o", "a.rvi"]);
-    let (first, second) = text.split_at(text.len() / 2);
-    let _ = first;
-    let half = format!("dose,town,months,died\n{}", second.split_once('\n').unwrap().1);
+    told(&folder, "fit t.csv -t Surv(months,died) -o curves.rvi --refine 5 --html fit.html");
+    told(&folder, "fit t.csv -t Surv(months,died) --mergeable --shape line -o a.rvi");
+    let half = format!("dose,town,months,died\n{}", text[text.len() / 2..].split_once('\n').unwrap().1);
     fs::write(folder.join("half.csv"), half).unwrap();
     told(&folder, "fit half.csv --like a.rvi -o c.rvi");
     told(&folder, "merge a.rvi c.rvi -o both.rvi");

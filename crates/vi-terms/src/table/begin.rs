@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use vi_core::Row;
-use vi_models::online::{Kind, Memory, Observation, PriorScale, Start};
+use vi_models::online::{Kind, Memory, PriorScale, Start};
 use vi_revrand::RevrandError;
 
 use crate::TermsError;
@@ -21,7 +21,6 @@ use crate::table::relevance;
 use crate::table::schema::{Asked, Beside, Encoded, Features, InferSettings, Map, Schema, infer};
 use crate::table::source::{Columns, LABEL, NOWHERE, Record, Source};
 use crate::table::target::{Target, TargetKind};
-use crate::table::times::observed;
 use crate::{Budget, Shape, Terms};
 
 /// Records that tell the length scale of random features.
@@ -377,9 +376,7 @@ fn evidence(
         let Ok(Some(label)) = target.label(record, label, NOWHERE) else { continue };
         if encoded.write(schema, &places, record, NOWHERE).is_ok() {
             let row: Row<'_> = encoded.row(schema, is_sparse(&model));
-            let of_times = matches!(target.kind, TargetKind::Survival(_));
-            let seen = if of_times { observed(label) } else { Observation::new(label) };
-            let _unlearned = model.update(row, seen.weight(record.weight));
+            let _unlearned = model.update(row, target.observation(label).weight(record.weight));
         }
     }
     Ok(model.info().evidence)

@@ -76,8 +76,7 @@ impl Answers<'_> {
     pub fn log_density(&mut self, record: &Record, row: u64) -> Result<Option<f64>, TermsError> {
         let Some(label) = self.label(record, row)? else { return Ok(None) };
         let predicted = self.predict(record, row)?;
-        let observed = self.reader.observed(self.document.groups.as_ref(), record, label);
-        predicted.log_density_of(observed).map(Some).map_err(|source| TermsError::Row { row, source })
+        self.document.log_density(&predicted, label).map(Some).map_err(|source| TermsError::Row { row, source })
     }
 
     /// Texts so far that no first row of the model had.
@@ -101,6 +100,14 @@ impl Document {
     pub fn answers(&self, columns: &Columns) -> Result<Answers<'_>, TermsError> {
         let reader = Reader::of(&self.schema, self, columns)?;
         Ok(Answers { document: self, points: self.model.points(), reader, target: self.target.places(columns) })
+    }
+
+    /// The log density of a target that is told as by [`Answers::label`]; of a censored time the log probability of an event after it.
+    ///
+    /// # Errors
+    /// Those of the prediction.
+    pub fn log_density(&self, predicted: &Prediction, label: f64) -> Result<f64, ModelError> {
+        predicted.log_density_of(self.target.observation(label))
     }
 
     /// The column names of [`fields`](Self::fields): `mean`, `sd`, `lower` and `upper`; of times `median`, `lower` and `upper`; of two classes `class`, `probability`, `lower` and `upper`; of more

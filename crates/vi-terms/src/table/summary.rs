@@ -202,9 +202,10 @@ fn noise(model: &Model) -> Option<(f64, f64)> {
 /// The cut points between classes that have an order, under the names of both, or the log hazards of times between theirs.
 fn levels(document: &Document) -> Result<Vec<(String, Marginal)>, TermsError> {
     if let Model::Survival(model) = &document.model {
-        let count = 1 + model.cuts().times().len();
-        let own = model.coefficients()?.into_iter().take(count);
-        return Ok(own.map(|Coefficient { name, belief, .. }| (name, belief)).collect());
+        let cuts = model.cuts();
+        let ends = || cuts.times().iter().map(|time| number(*time));
+        let between = std::iter::once("0".to_owned()).chain(ends()).zip(ends().chain([String::new()]));
+        return Ok(between.map(|(from, to)| format!("{from}–{to}")).zip(model.log_hazards()?).collect());
     }
     let (Model::Ordered(model), Some(classes)) = (&document.model, document.target.kind.classes()) else {
         return Ok(Vec::new());

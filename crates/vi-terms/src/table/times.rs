@@ -118,6 +118,11 @@ impl Target {
         let came = event.read(record.field(place), row)?;
         Ok(label.zip(came).map(|(time, came)| if came { time } else { -time }))
     }
+
+    /// The observation of such a number.
+    pub(crate) fn observation(&self, label: f64) -> Observation {
+        if matches!(self.kind, TargetKind::Survival(_)) { observed(label) } else { Observation::new(label) }
+    }
 }
 
 /// The observation of a time, censored with a minus.

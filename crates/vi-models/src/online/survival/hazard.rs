@@ -8,7 +8,7 @@ use crate::likelihood::Poisson;
 /// The density `hᵈ·e^(−Δh)`, `h = eᵗ`, of `d = 1` event after a time `Δ`, or of `d = 0` events within it: a Poisson count at exposure `Δ`, per unit
 /// of time.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Hazard {
+pub(in crate::online) struct Hazard {
     counts: Poisson,
     log_time: f64,
 }
