@@ -349,9 +349,10 @@ fn distribution(
         let refused = |source| TermsError::Row { row, source };
         let of_times = matches!(document.target.kind, TargetKind::Survival(_));
         let none = || {
-            Fault::Value(match of_times {
-                true => format!("times have no {what}, since some are censored: log_density is for them"),
-                false => format!("classes have no {what}: predict_proba and log_density are for them"),
+            Fault::Value(if of_times {
+                format!("times have no {what}, since some are censored: log_density is for them")
+            } else {
+                format!("classes have no {what}: predict_proba and log_density are for them")
             })
         };
         let at = || match numbers {

@@ -139,11 +139,11 @@ fn times_of_events_have_medians_and_hazards() {
     let mut rng = ChaCha8Rng::seed_from_u64(7);
     let mut text = "dose,town,months,died\n".to_owned();
     for _ in 0..400 {
-        let (dose, town) = (rng.random::<f64>() * 2.0, rng.random_range(0..2));
+        let (dose, town) = (rng.random::<f64>() * 2.0, rng.random_range(0..2_usize));
         let (event, until) = (-rng.random::<f64>().ln() * (3.0 - dose).exp(), 24.0 * rng.random::<f64>().sqrt());
         text += &format!(
             "{dose:.3},{},{:.4},{}\n",
-            ["Ulm", "Bonn"][town as usize],
+            ["Ulm", "Bonn"][town],
             event.min(until).max(1e-3),
             u8::from(event < until)
         );

@@ -41,7 +41,7 @@ fn number(text: &str) -> Option<u8> {
 impl Event {
     /// Whether the event came; `None` where the field is missing.
     fn read(&self, text: &str, row: u64) -> Result<Option<bool>, TermsError> {
-        let known = number(text).filter(|own| [self.came, self.came - 1].contains(own));
+        let known = number(text).filter(|own| [self.came, self.came.saturating_sub(1)].contains(own));
         match known {
             Some(own) => Ok(Some(own == self.came)),
             None if is_missing(text) => Ok(None),
@@ -134,7 +134,9 @@ pub(crate) fn observed(time: f64) -> Observation {
 mod tests {
     use super::*;
 
-    fn target(rows: &[(&str, &str)]) -> Result<(Target, Vec<Result<Option<f64>, String>>), String> {
+    type Labels = Vec<Result<Option<f64>, String>>;
+
+    fn target(rows: &[(&str, &str)]) -> Result<(Target, Labels), String> {
         let columns = Columns::new(["t".to_owned(), "d".to_owned()], None);
         let record = |(time, event): &(&str, &str)| [*time, *event].into_iter().collect::<Record>();
         let records: Vec<Record> = rows.iter().map(record).collect();
