@@ -370,6 +370,10 @@ fn cuts_are_quantiles_of_the_times_of_events() {
     // Half of the events at one time, after which there is none.
     let tied: Vec<Observation> = (1..=40_u32).map(|t| Observation::new(f64::from(t.min(20)))).collect();
     assert_eq!(Cuts::of(&tied).unwrap().times(), [10.0]);
+    // Half of them at one time in the middle.
+    let middle = |t: u32| if (11..=30).contains(&t) { 20 } else { t };
+    let tied: Vec<Observation> = (1..=40_u32).map(|t| Observation::new(f64::from(middle(t)))).collect();
+    assert_eq!(Cuts::of(&tied).unwrap().times(), [10.0, 20.0]);
     let many: Vec<Observation> = (1..=9999_u32).map(|t| Observation::new(f64::from(t))).collect();
     assert_eq!(Cuts::of(&many).unwrap().times().len(), Cuts::MOST);
 }
