@@ -402,11 +402,11 @@ fn times_of_events_are_learned_with_those_that_did_not_come() {
     assert!(line.name == "size" && line.lower > 0.8 && line.upper < 1.4, "{} {} {}", line.name, line.lower, line.upper);
     let head = head(&document);
     assert!(head.contains("months, the time of an event where `left` is 1, else censored"), "{head}");
-    assert!(head.contains("log hazards   0–") && head.contains("no target     one row"), "{head}");
+    assert!(head.contains("log hazards   0–") && head.contains("no target     1 row\n"), "{head}");
     let summary = document.scores.summary();
     let (events, censored) = (summary.events.unwrap(), summary.censored.unwrap());
-    assert!(events + censored == 400 && censored > 100 && summary.accuracy.is_none() && summary.coverage.is_empty());
-    assert!(summary.log_loss < summary.plain_log_loss.unwrap() - 0.1, "{summary:?}");
+    assert!(events + censored == 400 && censored > 50 && summary.accuracy.is_none() && summary.coverage.is_empty());
+    assert!(summary.log_loss < summary.plain_log_loss.unwrap() - 0.05, "{summary:?}");
 
     let again = Document::of_bytes(document.text().unwrap().as_bytes()).unwrap();
     let mut answers = again.answers(&columns).unwrap();
