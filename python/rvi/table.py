@@ -54,6 +54,7 @@ def fit(
     formula : str, optional
         Target and inputs, for example ``"late ~ . - id + carrier:origin + log(distance)"`` or ``"pain ~ s(age) + (1 | clinic)"``. ``(days | subject)`` gives each
         subject a level and a slope with their correlation, told at 0 days; ``(days || subject)`` the same without it, told at the mean of the days.
+        ``"Surv(days, died) ~ age"`` learns times, of which those are censored where ``died`` is 0, ``False``, or 1 among 1 and 2.
     ignore, text, number : sequence of str
         Columns to leave out, to treat as text, and to keep as numbers although every row has its own.
     classes : sequence of str
@@ -156,7 +157,7 @@ class Model:
         Returns
         -------
         columns : dict of str to array
-            ``mean``, ``sd``, ``lower``, ``upper`` of a number or a count; ``class``, ``probability`` (of the second class), ``lower``, ``upper`` of two
+            ``mean``, ``sd``, ``lower``, ``upper`` of a number or a count; ``median``, ``lower``, ``upper`` of a time; ``class``, ``probability`` (of the second class), ``lower``, ``upper`` of two
             classes; ``class`` and ``p(NAME)`` for each of several classes. Certified classes have ``set``, names with ``|`` between them, in place of
             ``lower`` and ``upper``.
         """
@@ -165,7 +166,7 @@ class Model:
         return {name: np.asarray(column, dtype=object if name in ("class", "set") else None) for name, column in columns.items()}
 
     def predict(self, table):
-        """The expected number or count of each row, or the name of its most probable class.
+        """The expected number or count of each row, its median time, or the name of its most probable class.
 
         Parameters
         ----------
@@ -297,7 +298,7 @@ class Model:
         table : table
             Rows with the columns of the inputs.
         y : float or sequence of float, optional
-            One for all rows, or one for each; by default the target of each row, NaN where it is missing. Without rows that the model has learned the
+            One for all rows, or one for each; by default the target of each row, NaN where it is missing or a censored time. Without rows that the model has learned the
             values are uniform between 0 and 1 where it is right.
 
         Returns
@@ -321,12 +322,12 @@ class Model:
         return self._asked(table, "crps", () if y is None else y)
 
     def log_density(self, table, y=None):
-        """The log density of each row's number, or the log probability of its class or count.
+        """The log density of each row's number or time, or the log probability of its class or count, or of no event up to a censored time.
 
         Parameters
         ----------
         table, y
-            As for `cdf`; a class in `y` is its position in `classes`.
+            As for `cdf`; a class in `y` is its position in `classes`, a censored time has a minus.
 
         Returns
         -------

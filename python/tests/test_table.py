@@ -122,6 +122,29 @@ def test_classes_with_an_order_have_one_predictor():
     assert np.array_equal(named.predict_proba(words), probabilities)
 
 
+def test_times_of_events_are_learned_with_those_that_did_not_come():
+    rng = np.random.default_rng(1)
+    dose = rng.uniform(0.0, 2.0, 400)
+    event, until = rng.exponential(np.exp(3.0 - dose)), rng.uniform(1.0, 24.0, 400)
+    table = pd.DataFrame({"dose": dose, "months": np.minimum(event, until), "died": event < until})
+    model = rvi.fit(table, formula="Surv(months, died) ~ dose")
+    card = model.info()
+    assert card["scores"]["events"] == table["died"].sum() and card["log_hazards"][0]["between"].startswith("0–")
+    (coefficient,) = card["coefficients"]
+    assert abs(coefficient["mean"] - 1.0) < 3.0 * coefficient["sd"]
+    new = pd.DataFrame({"dose": [0.0, 2.0]})
+    median, columns = model.predict(new), model.predictions(new)
+    assert list(columns) == ["median", "lower", "upper"] and np.array_equal(columns["median"], median)
+    assert np.allclose(model.predict_quantiles(new, [0.5])[:, 0], median) and median[1] < median[0]
+    assert np.allclose(model.cdf(new, median), 0.5)
+    assert np.isnan(model.cdf(table)).sum() == (~table["died"]).sum()
+    assert np.allclose(model.log_density(new, -median), np.log(0.5))
+    coded = rvi.fit(table.assign(died=table["died"] + 1), target="Surv(months, died)", shape="line")
+    assert np.allclose(coded.predict(new), median)
+    with pytest.raises(ValueError, match="times have no crps"):
+        model.crps(new, 3.0)
+
+
 def test_files_go_to_the_command_and_back(tmp_path):
     new, path = csv(NEW, tmp_path / "new.csv"), tmp_path / "model.rvi"
     model = rvi.fit(FLATS, "let")

@@ -282,6 +282,10 @@ fn in_short(document: &Document) -> String {
             "Right class in {right} of the rows; log loss {loss}, of a guess without the inputs {plain}."
         ));
     }
+    if let (Some(events), Some(plain)) = (scores.events, scores.plain_log_loss) {
+        let [loss, plain] = [scores.log_loss, plain].map(text::number);
+        words.push(format!("Events in {events} rows; log loss {loss}, of a guess without the inputs {plain}."));
+    }
     let is_of_nine_in_ten = |level: f64| (level - 0.9).abs() < 1e-9;
     let enough = scores.rows >= FEWEST_HELD;
     if let Some((_, held)) = scores.coverage.iter().find(|(level, _)| enough && is_of_nine_in_ten(*level)) {

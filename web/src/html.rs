@@ -65,6 +65,7 @@ pub(crate) fn explanation(parts: &[Part], target: &Target, level: f64) -> Result
         TargetKind::Number => format!("{}, or its logarithm where the model is of that", target.column),
         TargetKind::Count => format!("the logarithm of the mean of {}", target.column),
         TargetKind::Classes(classes) => format!("the log odds of {}", classes.last().map_or("", String::as_str)),
+        TargetKind::Survival(_) => format!("the log hazard of {}", target.column),
         TargetKind::Ordered(classes) => {
             format!("the log odds of a class above {}", classes.first().map_or("", String::as_str))
         }

@@ -15,7 +15,7 @@ use vi_models::online::BeliefKind;
 use vi_terms::TermsError;
 use vi_terms::table::summary::{body, card, head, progressive};
 use vi_terms::table::{
-    self, Columns, Document, Family, Input, Intervals, NOTHING, Options, RANK, Source, curves, parse_shape,
+    self, Columns, Document, Family, Input, Intervals, NOTHING, Options, RANK, Source, TargetKind, curves, parse_shape,
 };
 
 use crate::arrow::{Batches, TableRows};
@@ -357,8 +357,17 @@ fn distribution(
     while rows.next(&mut record)? {
         let row = rows.row();
         let refused = |source| TermsError::Row { row, source };
-        let none = || Fault::Value(format!("classes have no {what}: predict_proba and log_density are for them"));
+        let of_times = matches!(document.target.kind, TargetKind::Survival(_));
+        let none = || {
+            Fault::Value(if of_times {
+                format!("times have no {what}, since some are censored: log_density is for them")
+            } else {
+                format!("classes have no {what}: predict_proba and log_density are for them")
+            })
+        };
         let at = || match numbers {
+            // A censored time has a minus, and no place in its prediction.
+            [] if of_times && what == "cdf" => Ok(answers.label(&record, row)?.filter(|time| *time > 0.0)),
             [] => answers.label(&record, row),
             [one] => Ok(Some(*one)),
             each => Ok(each.get(n).copied()),
@@ -373,7 +382,7 @@ fn distribution(
                         let value = match what {
                             "cdf" => seen.below(y).map(|below| below.map(|(_, to)| to)),
                             "crps" => seen.crps(y),
-                            _ => seen.log_density(y).map(Some),
+                            _ => document.log_density(&seen, y).map(Some),
                         };
                         value.map_err(refused)?
                     }

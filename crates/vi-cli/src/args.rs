@@ -33,8 +33,8 @@ pub(crate) enum Command {
     /// Explain the prediction of every row of a file: what each column, and columns together, add to that of the average row.
     ///
     /// Parts are on the scale of the linear predictor, where they add up: the target, its logarithm if the model is of that, the logarithm of the
-    /// mean of a count, the log odds of the second of two classes. Each has its standard deviation and interval; parts are correlated, so their
-    /// variances do not add up.
+    /// mean of a count, the log hazard of a time, the log odds of the second of two classes. Each has its standard deviation and interval; parts are
+    /// correlated, so their variances do not add up.
     Explain(Explain),
     /// Score a stored model on a file with known targets.
     Evaluate(Evaluate),
@@ -95,7 +95,7 @@ pub(crate) struct Show {
 pub(crate) struct Fit {
     #[command(flatten)]
     pub(crate) input: InputArgs,
-    /// Column to predict (in a sparse file: the label).
+    /// Column to predict (in a sparse file: the label), or `Surv(TIME, EVENT)` for times of which some are censored.
     #[arg(short, long, value_name = "COLUMN")]
     pub(crate) target: Option<String>,
     /// File for the model.
@@ -104,7 +104,7 @@ pub(crate) struct Fit {
     /// Type of the target.
     #[arg(long, value_enum, default_value_t = Family::Auto)]
     pub(crate) family: Family,
-    /// Target and inputs as a formula, for example `late ~ . - id + carrier:origin + log(distance)` or `pain ~ s(age) + (days | patient)`.
+    /// Target and inputs as a formula, for example `late ~ . - id + carrier:origin + log(distance)` or `pain ~ s(age) + (days | patient)`; `Surv(days, died) ~ age` for times of which some are censored.
     #[arg(long, value_name = "FORMULA")]
     pub(crate) formula: Option<String>,
     /// Add nonlinear features: `rff:300` = 300 random Fourier features (a kernel machine), `poly:2` = powers of the numbers up to 2.

@@ -132,6 +132,62 @@ fn classes_in_order_have_one_predictor_and_cut_points() {
     assert_eq!(json(&told(&folder, "inspect both.rvi --json"))["rows"], 1000);
 }
 
+/// Times with the hazard `e^(dose − 3)` per month, seen for two years at most.
+#[test]
+fn times_of_events_have_medians_and_hazards() {
+    let folder = folder("ordinary-times");
+    let mut rng = ChaCha8Rng::seed_from_u64(7);
+    let mut text = "dose,town,months,died\n".to_owned();
+    for _ in 0..400 {
+        let (dose, town) = (rng.random::<f64>() * 2.0, rng.random_range(0..2_usize));
+        let (event, until) = (-rng.random::<f64>().ln() * (3.0 - dose).exp(), 24.0 * rng.random::<f64>().sqrt());
+        text += &format!(
+            "{dose:.3},{},{:.4},{}\n",
+            ["Ulm", "Bonn"][town],
+            event.min(until).max(1e-3),
+            u8::from(event < until)
+        );
+    }
+    fs::write(folder.join("t.csv"), &text).unwrap();
+    fs::write(folder.join("r.csv"), text.replace(",1\n", ",2\n").replace(",0\n", ",1\n")).unwrap();
+    fs::write(folder.join("b.csv"), text.replace(",1\n", ",TRUE\n").replace(",0\n", ",FALSE\n")).unwrap();
+    let output = told(&folder, "fit t.csv --formula Surv(months,died)~. -o m.rvi");
+    assert!(output.contains("months, the time of an event where `died` is 1, else censored"), "{output}");
+    assert!(output.contains("log hazards   0–") && output.contains("of the log hazard, 90 %"), "{output}");
+    assert!(output.contains("censored") && output.contains("without inputs"), "{output}");
+    let card = json(&told(&folder, "inspect m.rvi --json"));
+    let dose = card["coefficients"].as_array().unwrap().iter().find(|own| own["name"] == "dose").unwrap();
+    assert!((dose["mean"].as_f64().unwrap() - 1.0).abs() < 3.0 * dose["sd"].as_f64().unwrap(), "{dose}");
+    assert!(card["log_hazards"].as_array().unwrap().len() > 5 && card["cut_points"].is_null());
+    let scores = &card["scores"];
+    assert_eq!(scores["events"].as_u64().unwrap() + scores["censored"].as_u64().unwrap(), 400);
+    assert!(scores["log_loss"].as_f64().unwrap() < scores["plain_log_loss"].as_f64().unwrap());
+
+    let predicted = told(&folder, "predict m.rvi t.csv");
+    assert!(predicted.starts_with("row,median,lower,upper\n"), "{predicted}");
+    // Events are the larger of two values, however they are written.
+    for other in ["r", "b"] {
+        told(&folder, &format!("fit {other}.csv --formula Surv(months,died)~. -o o.rvi"));
+        assert_eq!(told(&folder, "predict o.rvi t.csv"), predicted);
+    }
+    assert!(refused(&folder, "predict m.rvi t.csv --certified").contains("certified interval of a time"));
+    assert!(refused(&folder, "update m.rvi r.csv").contains("column `died`: `2` is not 0 or 1"));
+    assert!(refused(&folder, "export m.rvi -o p.bin").contains("record"));
+    assert!(told(&folder, "evaluate m.rvi t.csv").contains("log loss"));
+    assert!(told(&folder, "explain m.rvi t.csv").contains("dose"));
+    told(&folder, "update m.rvi t.csv -o more.rvi");
+    told(&folder, "inspect m.rvi --html page.html");
+    told(&folder, "fit t.csv -t Surv(months,died) -o curves.rvi --refine 5 --html fit.html");
+    told(&folder, "fit t.csv -t Surv(months,died) --mergeable --shape line -o a.rvi");
+    let half = format!("dose,town,months,died\n{}", text[text.len() / 2..].split_once('\n').unwrap().1);
+    fs::write(folder.join("half.csv"), half).unwrap();
+    told(&folder, "fit half.csv --like a.rvi -o c.rvi");
+    told(&folder, "merge a.rvi c.rvi -o both.rvi");
+    assert!(json(&told(&folder, "inspect both.rvi --json"))["rows"].as_u64().unwrap() > 550);
+    fs::write(folder.join("zero.csv"), "dose,town,months,died\n1,Ulm,0,1\n").unwrap();
+    assert!(refused(&folder, "update m.rvi zero.csv").contains("`0` is not a positive, finite time"));
+}
+
 #[test]
 fn a_pass_that_learns_nothing_is_an_error() {
     let folder = folder("ordinary-nothing");

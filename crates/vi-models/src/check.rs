@@ -2,8 +2,8 @@
 
 use vi_core::Error;
 pub(crate) use vi_core::check::{
-    count, finite, length, limit, not_negative, positive, positive_entries, probability, result, results, room, rows,
-    values,
+    count, finite, length, limit, not_empty, not_negative, positive, positive_entries, probability, result, results,
+    room, rows, values,
 };
 
 use crate::ModelError;

@@ -15,6 +15,7 @@
 //! | `(a \| g)` | the same, and an effect on the slope of the number `a`, with a correlation of the two |
 //! | `(a \|\| g)` | the same without the correlation, at the mean of `a` |
 //! | `` `a b` `` | a column of any name |
+//! | `Surv(t, d) ~` | the target is the time `t` of an event, or where `d` says that it had not come a time before it |
 
 mod function;
 mod parse;
@@ -25,6 +26,7 @@ use std::collections::{BTreeSet, HashSet};
 use crate::TermsError;
 
 pub use self::function::Function;
+pub(crate) use self::parse::of_times;
 use self::parse::{Node, parse};
 
 /// A column in a formula, as it is or through a function.
@@ -94,8 +96,10 @@ pub type Product = BTreeSet<Factor>;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Formula {
-    /// The column on the left, if there is a left.
+    /// The column on the left, if there is a left; in `Surv(time, event)` the time.
     pub target: Option<String>,
+    /// The column in which `Surv(time, event)` says whether the event came at that time.
+    pub event: Option<String>,
     right: Node,
 }
 
@@ -118,8 +122,9 @@ impl Formula {
     /// # Errors
     /// [`TermsError::Formula`]: the unreadable part and its place.
     pub fn parse(text: &str) -> Result<Self, TermsError> {
-        let (target, right) = parse(text).map_err(|what| TermsError::Formula { what })?;
-        Ok(Self { target, right })
+        let (left, right) = parse(text).map_err(|what| TermsError::Formula { what })?;
+        let (target, event) = left.unzip();
+        Ok(Self { target, event: event.flatten(), right })
     }
 
     /// Whether there is a group.

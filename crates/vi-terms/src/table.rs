@@ -52,6 +52,7 @@ mod target;
 #[cfg(test)]
 mod tests;
 pub mod text;
+mod times;
 
 pub use answered::{Asked, Notes, Part, left_out};
 pub use begin::begin;
@@ -76,3 +77,4 @@ pub use schema::Schema;
 pub use scores::{BANDS, Scores, Seen, Summary};
 pub use source::{Columns, Rows, Source};
 pub use target::{Target, TargetKind};
+pub use times::Event;

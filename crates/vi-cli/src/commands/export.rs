@@ -29,6 +29,10 @@ pub(super) fn export(args: &Export) -> Result<(), CliError> {
         let what = "no record holds more than two classes; a record is for numbers, counts or two classes";
         return Err(refused(what.to_owned()));
     }
+    if matches!(document.model, Model::Survival(_)) {
+        let what = "no record holds times of events; a record is for numbers, counts or two classes";
+        return Err(refused(what.to_owned()));
+    }
     let told = |source| CliError::Posterior { path: args.model.clone(), source };
     let posterior = Posterior::of_model(&document.model).map_err(told)?;
     let record = posterior.encode().map_err(told)?;

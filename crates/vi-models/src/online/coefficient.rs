@@ -9,7 +9,7 @@ use crate::{Marginal, ModelError};
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Coefficient {
-    /// The input's name, `x0`, `x1` and so on where it has none; `intercept` for the linear predictor at all inputs 0.
+    /// The input's name, `x0`, `x1` and so on where it has none; `intercept` for the linear predictor at all inputs 0, of steps their own.
     pub name: String,
     /// The posterior: mean, standard deviation, interval, quantiles.
     pub belief: Marginal,

@@ -25,10 +25,10 @@ pub(super) use believed::{Gains, Parts, beside, check_offset};
 pub(super) use family::{Family, Fitted, RowStep, Stateful};
 pub(super) use order::RunLabel;
 pub(super) use scalar::{
-    FIT_PASSES, FIT_SWEEP, FIT_TOLERANCE, Pass, ScalarFamily, Together, is_score, row_likelihood, site_of,
+    FIT_PASSES, FIT_SWEEP, FIT_TOLERANCE, Levels, Pass, ScalarFamily, Together, is_score, row_likelihood, site_of,
 };
 pub(super) use start::WIDE;
-pub(super) use steps::{StepSpace, column_of};
+pub(super) use steps::StepsSeen;
 pub(super) use stored::EngineWire;
 
 use rand::Rng;

@@ -148,7 +148,7 @@ macro_rules! one_predictor {
 
             /// The posterior of each weight, in the units of the inputs and under their names (`names` in
             /// [`OnlineSettings`](crate::online::OnlineSettings)); the intercept comes first, or the cut points of classes that have an order
-            /// (`0|1`, `1|2` and so on). Each costs as much as a prediction.
+            /// (`0|1`, `1|2` and so on), or the log hazards of times (`0–30`, `30–`). Each costs as much as a prediction.
             ///
             /// # Errors
             /// `Overflow`.

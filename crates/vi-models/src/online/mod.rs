@@ -16,6 +16,7 @@
 //! | predict a count of which many are 0 whatever the inputs | [`OnlineGlm`] with [`family::InflatedCounts`] |
 //! | predict one of several classes | [`OnlineSoftmax`] |
 //! | predict one of several classes that have an order, as ratings | [`OnlineOrdered`] |
+//! | predict the time of an event, which for some rows had not come when they were last seen | [`OnlineSurvival`] |
 //! | learn with effects that differ from group to group (random effects) | [`GroupedLinear`], [`GroupedGlm`] |
 //! | predict one of many classes, or use another belief than a full covariance | [`OnlineSoftmax::by_class`] |
 //! | hold a model whose kind is known only at run time | [`Model`], made of a [`Kind`] |
@@ -117,6 +118,7 @@ mod scale;
 mod settings;
 mod softmax;
 mod spread;
+mod survival;
 mod target;
 mod trial;
 mod varying;
@@ -146,6 +148,7 @@ pub use robust::OnlineRobust;
 pub use sandwich::Sandwich;
 pub use settings::{Memory, OnlineSettings, PriorScale, Start};
 pub use softmax::OnlineSoftmax;
+pub use survival::{Cuts, OnlineSurvival, SurvivalPredicted};
 pub use trial::Trial;
 pub use varying::OnlineVarying;
 pub use vi_core::refine::{RefineInfo, RefineSettings};

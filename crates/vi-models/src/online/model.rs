@@ -8,9 +8,9 @@ use super::engine::Gains;
 use super::family::{Counts, InflatedCounts, LearnedSpread, Probit, SpreadCounts, Trials};
 use super::observation::Size;
 use super::{
-    Coefficient, Draw, Effects, Observation, OneGaussian, OnlineGlm, OnlineGrouped, OnlineInfo, OnlineLinear,
-    OnlineLogistic, OnlineOrdered, OnlineRobust, OnlineSettings, OnlineSoftmax, OnlineVarying, Prediction, RefineInfo,
-    RefineSettings, Row, Rows,
+    Coefficient, Cuts, Draw, Effects, Observation, OneGaussian, OnlineGlm, OnlineGrouped, OnlineInfo, OnlineLinear,
+    OnlineLogistic, OnlineOrdered, OnlineRobust, OnlineSettings, OnlineSoftmax, OnlineSurvival, OnlineVarying,
+    Prediction, RefineInfo, RefineSettings, Row, Rows,
 };
 use crate::softmax::SoftmaxRefineSettings;
 use crate::{Marginal, ModelError};
@@ -39,6 +39,11 @@ pub enum Kind {
     Ordered {
         /// The number of classes.
         classes: usize,
+    },
+    /// Times of events, some of them censored, by [`OnlineSurvival`].
+    Survival {
+        /// The times at which the hazard changes.
+        cuts: Cuts,
     },
     /// Labels 0 and 1 by a probit, by [`OnlineGlm`].
     Probit,
@@ -123,6 +128,8 @@ pub enum Model {
     Classes(OnlineSoftmax),
     /// Classes `0 < 1 < …` that have an order.
     Ordered(OnlineOrdered),
+    /// Times of events, some of them censored.
+    Survival(OnlineSurvival),
     /// Labels 0 and 1 by a probit.
     Probit(OnlineGlm<Probit>),
     /// Successes among trials.
@@ -163,6 +170,7 @@ macro_rules! each {
             Self::Count($own) => $one,
             Self::Two($own) => $one,
             Self::Ordered($own) => $one,
+            Self::Survival($own) => $one,
             Self::Probit($own) => $one,
             Self::Trials($own) => $one,
             Self::Spread($own) => $one,
@@ -194,6 +202,7 @@ impl Model {
                 Some(false) => OnlineSoftmax::by_class(inputs, classes, settings)?,
             }),
             Kind::Ordered { classes } => Self::Ordered(OnlineOrdered::with_settings(inputs, classes, settings)?),
+            Kind::Survival { cuts } => Self::Survival(OnlineSurvival::with_settings(inputs, cuts, settings)?),
             Kind::Probit => Self::Probit(OnlineGlm::with_settings(inputs, Probit, settings)?),
             Kind::Trials => Self::Trials(OnlineGlm::with_settings(inputs, Trials, settings)?),
             Kind::Spread { size } => Self::Spread(OnlineGlm::with_settings(inputs, SpreadCounts { size }, settings)?),
@@ -241,6 +250,7 @@ impl Model {
             Self::Two(_) => Kind::Two,
             Self::Classes(model) => Kind::Classes { classes: model.classes(), joint: Some(!model.is_by_class()) },
             Self::Ordered(model) => Kind::Ordered { classes: model.classes() },
+            Self::Survival(model) => Kind::Survival { cuts: model.cuts() },
             Self::Probit(_) => Kind::Probit,
             Self::Trials(_) => Kind::Trials,
             Self::Spread(model) => Kind::Spread { size: model.family().size },
@@ -263,6 +273,7 @@ impl Model {
             Self::Two(_) => "Two",
             Self::Classes(_) => "Classes",
             Self::Ordered(_) => "Ordered",
+            Self::Survival(_) => "Survival",
             Self::Probit(_) => "Probit",
             Self::Trials(_) => "Trials",
             Self::Spread(_) => "Spread",
@@ -324,14 +335,15 @@ impl Model {
     /// Those of the model; `Setting` for trials or an exposure that the kind has not; [`ModelError::Unsupported`] for an offset of
     /// several classes.
     pub fn predict(&self, row: Row<'_>, at: Observation) -> Result<Prediction, ModelError> {
-        if let Self::Number(_)
-        | Self::Robust(_)
-        | Self::Varying(_)
-        | Self::Two(_)
-        | Self::Ordered(_)
-        | Self::Classes(_) = self
-        {
-            at.size(Size::None)?;
+        match self {
+            Self::Number(_)
+            | Self::Robust(_)
+            | Self::Varying(_)
+            | Self::Two(_)
+            | Self::Ordered(_)
+            | Self::Classes(_) => _ = at.size(Size::None)?,
+            Self::Survival(_) => _ = at.uncensored().size(Size::None)?,
+            _ => {}
         }
         Ok(match self {
             Self::Number(model) => Prediction::Number(model.predict_at(row, at.offset)?),
@@ -342,6 +354,7 @@ impl Model {
             }
             Self::Classes(model) => Prediction::Classes(model.predict(row)?),
             Self::Ordered(model) => Prediction::Classes(model.predict_at(row, at.offset)?),
+            Self::Survival(model) => Prediction::Survival(model.predict_at(row, at.offset)?),
             Self::Probit(model) => Prediction::Probit(model.predict(row, at)?),
             Self::Trials(model) => Prediction::Trials(model.predict(row, at)?),
             Self::Spread(model) => Prediction::Spread(model.predict(row, at)?),
@@ -375,7 +388,7 @@ impl Model {
             Self::ZeroInflated(model) => model.predict_and_update(row, observed)?.map(Prediction::Inflated),
             Self::Robust(model) => model.predict_and_update(row, observed)?.map(Prediction::Number),
             Self::Varying(model) => model.predict_and_update(row, observed)?.map(Prediction::Number),
-            Self::Ordered(_) | Self::Classes(_) | Self::Grouped(_) => {
+            Self::Ordered(_) | Self::Survival(_) | Self::Classes(_) | Self::Grouped(_) => {
                 let predicted = self.predict(row, observed);
                 self.update(row, observed)?;
                 predicted
@@ -383,7 +396,7 @@ impl Model {
         })
     }
 
-    /// The posterior of each linear predictor at `row`: one, of classes that have an order the log odds that the label is beyond the first; or of
+    /// The posterior of each linear predictor at `row`: one, of classes that have an order the log odds that the label is beyond the first, of times the log hazard of the first interval; or of
     /// other classes one for each but the first, relative to that and without an offset. Of `at` only offset and group are used.
     ///
     /// # Errors
@@ -427,7 +440,7 @@ impl Model {
         }, _model => not_of_groups("draws of the predictors of a model of groups"))
     }
 
-    /// The posterior of each weight of each linear predictor, the intercept first, or the cut points of classes that have an order.
+    /// The posterior of each weight of each linear predictor, the intercept first, or the cut points of classes that have an order, or the log hazards.
     ///
     /// # Errors
     /// Those of the model.
@@ -450,8 +463,8 @@ impl Model {
 
     /// What ties the weights to the predictor of a row.
     pub(super) fn gains(&self, row: Row<'_>) -> Result<Gains, ModelError> {
-        if let Self::Ordered(_) = self {
-            return Err(ModelError::Unsupported { what: "robust error of a weight of ordered classes" });
+        if let Self::Ordered(_) | Self::Survival(_) = self {
+            return Err(ModelError::Unsupported { what: "robust error of a weight of ordered classes or times" });
         }
         each!(self, model => model.gains(row), model => model.gains(row), _model => {
             Err(ModelError::Unsupported { what: "robust error of a weight of several classes" })
@@ -561,6 +574,7 @@ impl Model {
             Two,
             Classes,
             Ordered,
+            Survival,
             Probit,
             Trials,
             Spread,

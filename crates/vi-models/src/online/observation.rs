@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 use vi_core::Error;
 
-/// A label with its offset, weight, trials, exposure and group. A plain number is an observation with none of these.
+use super::target::is_false;
+
+/// A label with its offset, weight, trials, exposure and group, or a time at which no event had come yet. A plain number is an observation with none of these.
 ///
 /// ```
 /// use vi_models::online::Observation;
@@ -21,6 +23,9 @@ pub struct Observation {
     exposure: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     group: Option<u64>,
+    /// Whether the label is a time up to which no event came.
+    #[serde(default, skip_serializing_if = "is_false")]
+    censored: bool,
     /// Given by one half of a model to the other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     given: Option<Given>,
@@ -56,7 +61,16 @@ pub enum Size {
 impl Observation {
     /// An observation of a label alone: 0 or 1, a count or a number, depending on the family.
     pub fn new(label: f64) -> Self {
-        Self { label, offset: 0.0, weight: 1.0, trials: None, exposure: None, group: None, given: None }
+        Self {
+            label,
+            offset: 0.0,
+            weight: 1.0,
+            trials: None,
+            exposure: None,
+            group: None,
+            censored: false,
+            given: None,
+        }
     }
 
     /// Sets a known part of the linear predictor, `t = offset + intercept + xᵀw`.
@@ -85,6 +99,21 @@ impl Observation {
         Self { group: Some(group), ..self }
     }
 
+    /// Says that the label is a time up to which no event came (right-censored); an error for a model whose labels are not times of events.
+    pub fn censored(self) -> Self {
+        Self { censored: true, ..self }
+    }
+
+    /// Whether no event came up to the label.
+    pub(super) fn is_censored(&self) -> bool {
+        self.censored
+    }
+
+    /// The same label with its event.
+    pub(super) fn uncensored(self) -> Self {
+        Self { censored: false, ..self }
+    }
+
     /// The group, and the observation without it.
     pub(super) fn without_group(self) -> (Option<u64>, Self) {
         (self.group, Self { group: None, ..self })
@@ -110,7 +139,7 @@ impl Observation {
     /// The trials or the exposure, or the number from the other predictor, whichever the family takes; 1 if it was left out.
     ///
     /// # Errors
-    /// `Setting` if the other one is set, or a group.
+    /// `Setting` if the other one is set, a group, or that no event came.
     pub(super) fn size(&self, taken: Size) -> Result<f64, Error> {
         let (own, strangers) = match taken {
             Size::None => (None, [("trials", self.trials), ("exposure", self.exposure)]),
@@ -127,7 +156,8 @@ impl Observation {
             }
         };
         let group = ("group", self.group.map(|group| group as f64));
-        for (name, stranger) in strangers.into_iter().chain([group]) {
+        let censored = ("censored", self.censored.then_some(1.0));
+        for (name, stranger) in strangers.into_iter().chain([group, censored]) {
             if let Some(value) = stranger {
                 return Err(Error::Setting { name, value, requirement: "left out: this model has none" });
             }

@@ -3,18 +3,14 @@
 use rand::Rng;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use vi_core::refine::{RefineInfo, RefineSettings};
-use vi_core::{BernoulliLogit, Error, GaussianBelief, Mixture8};
+use vi_core::{BernoulliLogit, Error, Mixture8};
 
-use super::design::RowSpace;
-use super::engine::{
-    Engine, EngineWire, Pass, ScalarFamily, Stateful, StepSpace, check_offset, column_of, row_likelihood,
-};
+use super::engine::{Engine, EngineWire, Levels, Pass, ScalarFamily, Stateful, row_likelihood};
 use super::observation::Observation;
 use super::predicted::average;
-use super::row::check_row;
 use super::{Coefficient, Draw, OnlineInfo, OnlineSettings, Row, Rows};
 use crate::softmax::SoftmaxPrediction;
-use crate::{Marginal, ModelError, check};
+use crate::{Marginal, ModelError};
 
 mod ladder;
 
@@ -48,6 +44,11 @@ impl ScalarFamily for Ordered {
 
     fn ordered(&self) -> Option<usize> {
         Some(self.classes)
+    }
+
+    fn levels(&self) -> Option<Levels> {
+        let names = (1..self.classes).map(|k| format!("{}|{k}", k - 1)).collect();
+        Some(Levels { names, sign: -1.0, shift: 0.0 })
     }
 
     fn check_observed(&self, observed: &Observation) -> Result<(), Error> {
@@ -148,33 +149,9 @@ impl OnlineOrdered {
     /// # Errors
     /// As [`predict`](Self::predict); `Setting` for an offset that is not finite.
     pub fn predict_at<'a>(&self, row: impl Into<Row<'a>>, offset: f64) -> Result<SoftmaxPrediction, ModelError> {
-        let row = row.into();
-        let steps = self.classes() - 1;
-        if steps == 1 {
-            let seen = self.engine.project(row, offset)?.into_iter();
-            let parts = seen.map(|(weight, seen)| Ok((weight, self.ladder(vec![seen.mean], |_, _| seen.variance)?)));
-            return Ok(average(&parts.collect::<Result<Vec<_>, ModelError>>()?));
-        }
-        check_row(row, self.engine.design.inputs).map_err(|error| self.engine.named(error))?;
-        check_offset(offset)?;
-        let mut space = RowSpace::default();
-        let row = self.engine.design.write(row, &mut space)?;
-        let mut spaces: Vec<StepSpace> = Vec::with_capacity(steps);
-        spaces.resize_with(steps, StepSpace::default);
-        let columns = (0..steps).map(|k| column_of(self.engine.design.columns(), self.engine.design.cuts, k));
-        let rows: Vec<Row<'_>> = spaces.iter_mut().zip(columns).map(|(space, k)| space.write(row, k)).collect();
-        let parts = self.engine.weights().into_iter().zip(&self.engine.members).map(|(weight, member)| {
-            let seen = member.belief.scores(&rows)?;
-            let means: Vec<f64> = seen.means().iter().map(|mean| mean + offset).collect();
-            check::results("the linear predictor, offset included", means.iter().copied())?;
-            Ok((weight, self.ladder(means, |j, k| seen.covariance(j, k))?))
-        });
+        let parts = self.engine.steps_at(row.into(), offset, self.classes() - 1)?.into_iter();
+        let parts = parts.map(|(weight, steps)| Ok((weight, ladder::classes(&self.engine.family, &steps)?)));
         Ok(average(&parts.collect::<Result<Vec<_>, ModelError>>()?))
-    }
-
-    fn ladder(&self, means: Vec<f64>, at: impl Fn(usize, usize) -> f64) -> Result<SoftmaxPrediction, ModelError> {
-        let covariance = (0..means.len()).map(|j| (0..means.len()).map(|k| at(j, k)).collect()).collect();
-        Ok(ladder::classes(&self.engine.family, &ladder::Steps { means, covariance })?)
     }
 
     /// The posterior of each cut point `c_0, …, c_{C−2}` of the linear predictor `xᵀw`, in the units of the inputs. Each costs as much as a
@@ -183,7 +160,7 @@ impl OnlineOrdered {
     /// # Errors
     /// `Overflow`.
     pub fn cuts(&self) -> Result<Vec<Marginal>, ModelError> {
-        self.engine.cut_points(self.classes())
+        Ok(self.engine.levels()?.into_iter().map(|level| level.belief).collect())
     }
 }
 

@@ -3,7 +3,7 @@
 use rand::Rng;
 use vi_core::Mixture8;
 
-use super::{LabelPredicted, NumberPredicted, ProbabilityPredicted};
+use super::{LabelPredicted, NumberPredicted, Observation, ProbabilityPredicted, SurvivalPredicted};
 use crate::likelihood::{BernoulliProbit, Binomial, NegativeBinomial, Poisson, ZeroInflated};
 use crate::softmax::SoftmaxPrediction;
 use crate::{Interval, ModelError};
@@ -28,11 +28,13 @@ pub enum Prediction {
     Spread(LabelPredicted<NegativeBinomial<Mixture8>>),
     /// Of a count with excess zeros.
     Inflated(LabelPredicted<ZeroInflated>),
+    /// Of the time of an event.
+    Survival(SurvivalPredicted),
 }
 
-/// A body for the prediction of a number, a probability, a label of another family, and classes.
+/// A body for the prediction of a number, a probability, a label of another family, classes, and a time.
 macro_rules! each {
-    ($seen:expr, $n:ident => $number:expr, $p:ident => $two:expr, $l:ident => $label:expr, $c:ident => $classes:expr) => {
+    ($seen:expr, $n:ident => $number:expr, $p:ident => $two:expr, $l:ident => $label:expr, $c:ident => $classes:expr, $t:ident => $time:expr) => {
         match $seen {
             Self::Number($n) => $number,
             Self::Two($p) => $two,
@@ -42,22 +44,23 @@ macro_rules! each {
             Self::Spread($l) => $label,
             Self::Inflated($l) => $label,
             Self::Classes($c) => $classes,
+            Self::Survival($t) => $time,
         }
     };
 }
 
 impl Prediction {
-    /// The expected label, of labels 0 and 1 the probability of 1; `None` for several classes.
+    /// The expected label, of labels 0 and 1 the probability of 1; `None` for several classes, and for a time whose mean cannot be computed.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
-        each!(self, seen => Some(seen.mean()), seen => Some(seen.probability), seen => Some(seen.mean), _seen => None)
+        each!(self, seen => Some(seen.mean()), seen => Some(seen.probability), seen => Some(seen.mean), _seen => None, seen => seen.mean().ok())
     }
 
-    /// The standard deviation of the label, of [`Two`](Self::Two) that of the probability; `None` for several classes.
+    /// The standard deviation of the label, of [`Two`](Self::Two) that of the probability; `None` for several classes and times.
     #[must_use]
     pub fn standard_deviation(&self) -> Option<f64> {
         let root = |variance: f64| Some(variance.max(0.0).sqrt());
-        each!(self, seen => Some(seen.standard_deviation()), seen => root(seen.variance), seen => root(seen.variance), _seen => None)
+        each!(self, seen => Some(seen.standard_deviation()), seen => root(seen.variance), seen => root(seen.variance), _seen => None, _seen => None)
     }
 
     /// The central interval of the label, of [`Two`](Self::Two) that of the probability; `None` for several classes.
@@ -67,7 +70,7 @@ impl Prediction {
     pub fn interval(&self, level: f64) -> Result<Option<Interval>, ModelError> {
         each!(self, seen => seen.interval(level).map(Some), seen => seen.interval(level).map(Some), seen => {
             seen.interval(level).map(Some)
-        }, _seen => Ok(None))
+        }, _seen => Ok(None), seen => seen.interval(level).map(Some))
     }
 
     /// The smallest label that is not exceeded with probability `p`, of [`Two`](Self::Two) the quantile of the probability; `None` for several
@@ -76,15 +79,15 @@ impl Prediction {
     /// # Errors
     /// Those of the prediction within.
     pub fn quantile(&self, p: f64) -> Result<Option<f64>, ModelError> {
-        each!(self, seen => seen.quantile(p).map(Some), seen => seen.quantile(p).map(Some), seen => seen.quantile(p).map(Some), _seen => Ok(None))
+        each!(self, seen => seen.quantile(p).map(Some), seen => seen.quantile(p).map(Some), seen => seen.quantile(p).map(Some), _seen => Ok(None), seen => seen.quantile(p).map(Some))
     }
 
-    /// The continuous ranked probability score of a label, in its units, lower is better; `None` for [`Two`](Self::Two) and several classes.
+    /// The continuous ranked probability score of a label, in its units, lower is better; `None` for [`Two`](Self::Two), several classes and times.
     ///
     /// # Errors
     /// Those of the prediction within.
     pub fn crps(&self, y: f64) -> Result<Option<f64>, ModelError> {
-        each!(self, seen => Ok(Some(seen.label.crps(y))), _seen => Ok(None), seen => seen.crps(y).map(Some), _seen => Ok(None))
+        each!(self, seen => Ok(Some(seen.label.crps(y))), _seen => Ok(None), seen => seen.crps(y).map(Some), _seen => Ok(None), _seen => Ok(None))
     }
 
     /// `P(Y < y)` and `P(Y ≤ y)`; `None` for [`Two`](Self::Two) and several classes, which have no order.
@@ -95,7 +98,10 @@ impl Prediction {
         each!(self, seen => {
             let below = seen.label.cdf(y);
             Ok(Some((below, below)))
-        }, _seen => Ok(None), seen => Ok(Some((seen.cdf(y - 1.0)?, seen.cdf(y)?))), _seen => Ok(None))
+        }, _seen => Ok(None), seen => Ok(Some((seen.cdf(y - 1.0)?, seen.cdf(y)?))), _seen => Ok(None), seen => {
+            let below = seen.cdf(y)?;
+            Ok(Some((below, below)))
+        })
     }
 
     /// `log p(y)` of a label, in nats.
@@ -108,7 +114,15 @@ impl Prediction {
             let own = probabilities.iter().enumerate().find(|(class, _)| *class as f64 == y);
             let unknown = ModelError::ClassLabel { index: 0, value: y, classes: probabilities.len() };
             own.map(|(_, p)| p.ln()).ok_or(unknown)
-        })
+        }, seen => seen.log_density(y))
+    }
+
+    /// `log p` of what was observed, in nats: of the label, or that no event came up to a time that is [censored](Observation::censored).
+    ///
+    /// # Errors
+    /// As [`log_density`](Self::log_density).
+    pub fn log_density_of(&self, observed: Observation) -> Result<f64, ModelError> {
+        if let Self::Survival(seen) = self { seen.log_density_of(observed) } else { self.log_density(observed.label) }
     }
 
     /// The most probable class; `None` for labels that are no classes.
@@ -118,7 +132,12 @@ impl Prediction {
             Self::Two(seen) => Some(usize::from(seen.probability > 0.5)),
             Self::Probit(seen) => Some(usize::from(seen.mean > 0.5)),
             Self::Classes(seen) => Some(seen.most_probable()),
-            Self::Number(_) | Self::Count(_) | Self::Trials(_) | Self::Spread(_) | Self::Inflated(_) => None,
+            Self::Survival(_)
+            | Self::Number(_)
+            | Self::Count(_)
+            | Self::Trials(_)
+            | Self::Spread(_)
+            | Self::Inflated(_) => None,
         }
     }
 
@@ -129,6 +148,6 @@ impl Prediction {
     pub fn draw<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<f64, ModelError> {
         each!(self, seen => seen.label.draw(rng), seen => Ok(seen.draw_label(rng)), seen => seen.draw(rng), seen => {
             Ok(seen.draw(rng) as f64)
-        })
+        }, seen => seen.draw(rng))
     }
 }

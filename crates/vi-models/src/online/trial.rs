@@ -83,7 +83,7 @@ impl Candidate {
     fn learn(&mut self, row: Row<'_>, observed: Observation) -> Result<f64, ModelError> {
         let before = self.model.evidence();
         let predicted = self.model.predict_and_update(row, observed)?;
-        let told = predicted.and_then(|predicted| predicted.log_density(observed.label)).ok();
+        let told = predicted.and_then(|predicted| predicted.log_density_of(observed)).ok();
         let of_label = told.filter(|told| told.is_finite()).map(|told| observed.weight * told);
         Ok(of_label.unwrap_or_else(|| self.model.evidence() - before))
     }

@@ -23,6 +23,7 @@ mod sandwich;
 mod scales;
 mod spread;
 mod stored;
+mod survival;
 mod trial;
 mod varying;
 

@@ -47,23 +47,49 @@ struct Reader {
     depth: u32,
 }
 
+/// The target, with the column of its event if it is a time.
+type Left = (String, Option<String>);
+
+/// The target before `~`.
+///
+/// # Errors
+/// What is neither a column nor `Surv(time, event)`.
+fn left(tokens: &[Token]) -> Result<Left, String> {
+    let names = |token: &Token| if let What::Name(name) = &token.what { Some(name.clone()) } else { None };
+    let is = |token: &Token, sign: char| token.what == What::Sign(sign);
+    match tokens {
+        [one] => names(one)
+            .map(|name| (name, None))
+            .ok_or_else(|| "one column, the target, must stand before `~`".to_owned()),
+        [surv, ..] if surv.what == What::Name("Surv".to_owned()) => match tokens {
+            [_, open, time, comma, event, close] if is(open, '(') && is(comma, ',') && is(close, ')') => {
+                let both = names(time).zip(names(event)).filter(|(time, event)| time != event);
+                both.map(|(time, event)| (time, Some(event)))
+            }
+            _ => None,
+        }
+        .ok_or_else(|| "`Surv(time, event)` has two columns, the time and whether the event came then".to_owned()),
+        _ => Err("one column, the target, must stand before `~`; functions of the target are not supported".to_owned()),
+    }
+}
+
+/// The columns of `text` as a target: one, or those of `Surv(time, event)`.
+///
+/// # Errors
+/// A `Surv` of other than two columns.
+pub(crate) fn of_times(text: &str) -> Result<Left, String> {
+    if text.starts_with("Surv(") { left(&tokens(text)?) } else { Ok((text.to_owned(), None)) }
+}
+
 /// The target, if there is one, and the right side.
 ///
 /// # Errors
 /// The unreadable part and its place.
-pub(super) fn parse(text: &str) -> Result<(Option<String>, Node), String> {
+pub(super) fn parse(text: &str) -> Result<(Option<Left>, Node), String> {
     let mut tokens = tokens(text)?;
     let target = match tokens.iter().position(|token| token.what == What::Sign('~')) {
         None | Some(0) => None,
-        Some(1) => match &tokens[0].what {
-            What::Name(name) => Some(name.clone()),
-            _ => return Err("one column, the target, must stand before `~`".to_owned()),
-        },
-        Some(_) => {
-            return Err(
-                "one column, the target, must stand before `~`; functions of the target are not supported".to_owned()
-            );
-        }
+        Some(end) => Some(left(&tokens[..end])?),
     };
     let from = tokens.iter().position(|token| token.what == What::Sign('~')).map_or(0, |place| place + 1);
     let tokens = tokens.split_off(from).into_iter().peekable();

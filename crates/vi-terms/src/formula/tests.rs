@@ -46,6 +46,9 @@ fn a_point_is_every_column() {
     assert_eq!(terms("~ `c d`:I(a^3) + C(b)").as_deref(), Ok("1 b a^3:c d"));
     assert_eq!(Formula::parse("`my y` ~ a").unwrap().target.as_deref(), Some("my y"));
     assert_eq!(Formula::parse("a").unwrap().target, None);
+    let times = Formula::parse("Surv(`my t`, d) ~ a").unwrap();
+    assert_eq!((times.target.as_deref(), times.event.as_deref()), (Some("my t"), Some("d")));
+    assert_eq!(Formula::parse("Surv ~ a").unwrap().target.as_deref(), Some("Surv"));
 }
 
 #[test]
@@ -119,6 +122,9 @@ fn what_cannot_be_read_is_told_with_its_place() {
         ("y ~ a % b", "`%` at 7"),
         ("y ~ (a + b", "`)` is expected at 11"),
         ("log(y) ~ a", "functions of the target are not supported"),
+        ("Surv(t) ~ a", "`Surv(time, event)` has two columns"),
+        ("Surv(t, t) ~ a", "`Surv(time, event)` has two columns"),
+        ("Surv(t, d ~ a", "`Surv(time, event)` has two columns"),
         ("y ~ a^b", "a power from 1 to 8 is expected at 7"),
         ("y ~ I(a)", "as in `I(a^2)`"),
         ("y ~ `a", "has no end"),

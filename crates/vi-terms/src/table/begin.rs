@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 
 use vi_core::Row;
-use vi_models::online::{Kind, Memory, Observation, PriorScale, Start};
+use vi_models::online::{Kind, Memory, PriorScale, Start};
 use vi_revrand::RevrandError;
 
 use crate::TermsError;
-use crate::formula::Formula;
+use crate::formula::{Formula, of_times};
 use crate::table::choose::chosen;
 use crate::table::correlate::{Seen, correlate};
 use crate::table::document::Document;
@@ -15,7 +15,7 @@ use crate::table::grouped::Groups;
 use crate::table::known::Known;
 use crate::table::learn::scales;
 use crate::table::means::Means;
-use crate::table::options::{NOTHING, Options};
+use crate::table::options::{Family, NOTHING, Options};
 use crate::table::plan::{Plan, Scales, is_sparse};
 use crate::table::relevance;
 use crate::table::schema::{Asked, Beside, Encoded, Features, InferSettings, Map, Schema, infer};
@@ -34,6 +34,8 @@ struct Named {
     formula: Option<Formula>,
     /// The name of the target, and its place.
     target: (String, usize),
+    /// The same of the column that says whether an event came, where the target is its time.
+    event: Option<(String, usize)>,
     ignore: HashSet<usize>,
     text: HashSet<usize>,
     number: HashSet<usize>,
@@ -46,11 +48,22 @@ impl Named {
             Some(text) => Some(Formula::parse(text).map_err(|what| wrong("formula", text, &what.to_string()))?),
             None => None,
         };
-        let name = target_name(options, formula.as_ref(), columns)?;
+        let (name, event) = target_name(options, formula.as_ref(), columns)?;
         let place = columns.position(&name)?;
+        let event = event.map(|event| columns.position(&event).map(|place| (event, place))).transpose()?;
+        if event.is_some() && options.family != Family::Auto {
+            return Err(wrong(
+                "family",
+                options.family.name(),
+                "not for times of an event, which have a family of their own",
+            ));
+        }
+        if event.is_some() && !options.classes.is_empty() {
+            return Err(wrong("classes", &options.classes.join(","), "times of an event have none"));
+        }
         let places = |names: &[String]| columns.places(names.iter()).map(HashSet::from_iter);
         let (ignore, text) = (places(&options.ignore)?, places(&options.text)?);
-        Ok(Self { formula, target: (name, place), ignore, text, number: places(&options.number)? })
+        Ok(Self { formula, target: (name, place), event, ignore, text, number: places(&options.number)? })
     }
 }
 
@@ -195,10 +208,26 @@ fn inferred(
     (all, records): (&[Record], &[Record]),
 ) -> Result<(Target, Schema, Asked), TermsError> {
     let (name, place) = (&named.target.0, named.target.1);
+    if let Some((event, _)) = &named.event {
+        let target = Target::of_times(name, event, records, columns)?;
+        return with_schema(options, known, named, columns, all, target);
+    }
     let shown = records.iter().map(|record| record.field(place)).chain(known.values.iter().map(String::as_str));
     let target = Target::infer(name, &shown.collect::<Vec<&str>>(), options.family, &options.classes)?;
+    with_schema(options, known, named, columns, all, target)
+}
+
+fn with_schema(
+    options: &Options,
+    known: &Known,
+    named: &Named,
+    columns: &Columns,
+    all: &[Record],
+    target: Target,
+) -> Result<(Target, Schema, Asked), TermsError> {
     let settings = InferSettings {
-        target: place,
+        target: named.target.1,
+        event: named.event.as_ref().map(|(_, place)| *place),
         ignore: &named.ignore,
         text: &named.text,
         number: &named.number,
@@ -254,7 +283,7 @@ fn budget(target: &TargetKind) -> Budget {
         TargetKind::Classes(classes) => {
             Budget { weights: budget.weights / classes.len().saturating_sub(1).clamp(1, 2), rows: 2 * budget.rows }
         }
-        TargetKind::Ordered(_) => Budget { rows: 2 * budget.rows, ..budget },
+        TargetKind::Ordered(_) | TargetKind::Survival(_) => Budget { rows: 2 * budget.rows, ..budget },
         TargetKind::Number | TargetKind::Count => budget,
     }
 }
@@ -275,19 +304,25 @@ fn wrong(option: &'static str, value: &str, what: &str) -> TermsError {
     TermsError::Option { option, value: value.to_owned(), what: what.to_owned() }
 }
 
-/// The column to predict, as the option, the formula or the format says.
+/// The column to predict, as the option, the formula or the format says, and the column of its event where it is a time.
 pub(crate) fn target_name(
     options: &Options,
     formula: Option<&Formula>,
     columns: &Columns,
-) -> Result<String, TermsError> {
-    let told = formula.and_then(|formula| formula.target.as_ref());
-    match (&options.target, told) {
+) -> Result<(String, Option<String>), TermsError> {
+    let told = formula.and_then(|formula| Some((formula.target.clone()?, formula.event.clone())));
+    let asked = options
+        .target
+        .as_ref()
+        .map(|name| if columns.names().contains(name) { Ok((name.clone(), None)) } else { of_times(name) });
+    let asked = asked.transpose().map_err(|error| wrong("target", options.target.as_deref().unwrap_or(""), &error))?;
+    match (asked, told) {
         (Some(asked), Some(told)) if asked != told => {
-            Err(wrong("target", asked, &format!("the formula says `{told}`")))
+            let named = options.target.as_deref().unwrap_or_default();
+            Err(wrong("target", named, &format!("the formula says `{}`", told.0)))
         }
-        (Some(name), _) | (None, Some(name)) => Ok(name.clone()),
-        (None, None) if columns.entries().is_some() => Ok(LABEL.to_owned()),
+        (Some(names), _) | (None, Some(names)) => Ok(names),
+        (None, None) if columns.entries().is_some() => Ok((LABEL.to_owned(), None)),
         (None, None) => Err(TermsError::Untold { columns: columns.names().to_vec() }),
     }
 }
@@ -333,15 +368,15 @@ fn evidence(
     records: &[Record],
     columns: &Columns,
 ) -> Result<f64, TermsError> {
-    let (places, label) = (schema.places(columns)?, columns.position(&target.column)?);
+    let (places, label) = (schema.places(columns)?, target.places(columns)?);
     let quick = Plan { start: Start::OnePass, ..plan.clone() };
     let mut model = quick.model(&target.kind, schema.names())?;
     let mut encoded = Encoded::default();
     for record in records {
-        let Ok(Some(label)) = target.read(record.field(label), NOWHERE) else { continue };
+        let Ok(Some(label)) = target.label(record, label, NOWHERE) else { continue };
         if encoded.write(schema, &places, record, NOWHERE).is_ok() {
             let row: Row<'_> = encoded.row(schema, is_sparse(&model));
-            let _unlearned = model.update(row, Observation::new(label).weight(record.weight));
+            let _unlearned = model.update(row, target.observation(label).weight(record.weight));
         }
     }
     Ok(model.info().evidence)

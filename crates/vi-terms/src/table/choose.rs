@@ -96,7 +96,7 @@ pub(crate) fn chosen(
     }
     // The records have their means already.
     let as_they_are = Means::default();
-    let (mut groups, label) = (plan.groups.clone().map(|(groups, _)| groups), columns.position(&target.column)?);
+    let (mut groups, label) = (plan.groups.clone().map(|(groups, _)| groups), target.places(columns)?);
     let mut reader = Reader::new(schema, &model, columns)?.grouped(groups.as_ref(), columns)?;
     let mut trial = Trial::new(tried(plain)?, others);
     let (mut values, mut observed) = (Vec::new(), Vec::new());
@@ -105,7 +105,7 @@ pub(crate) fn chosen(
             break;
         }
         // Learning reports the error of a bad record.
-        let Ok(Some(label)) = target.read(record.field(label), NOWHERE) else { continue };
+        let Ok(Some(label)) = target.label(record, label, NOWHERE) else { continue };
         let seen = reader.observed(groups.as_ref(), record, label);
         reader.add(groups.as_mut(), record);
         match reader.row(&as_they_are, record, NOWHERE) {

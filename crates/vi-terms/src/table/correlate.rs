@@ -90,6 +90,7 @@ pub(crate) fn correlate(
             (TargetKind::Classes(classes) | TargetKind::Ordered(classes), _) if classes.len() > 2 => {
                 Some("numbers, counts and two classes")
             }
+            (TargetKind::Survival(_), _) => Some("numbers, counts and two classes"),
             (_, Kind::Varying { .. } | Kind::LogVarying { .. }) => {
                 Some("families whose spread does not follow the inputs")
             }
@@ -133,14 +134,14 @@ fn rows(
     columns: &Columns,
 ) -> Result<Rows, TermsError> {
     let Some(terms) = &schema.shape else { return Ok(Rows::default()) };
-    let (places, label) = (schema.places(columns)?, columns.position(&target.column)?);
+    let (places, label) = (schema.places(columns)?, target.places(columns)?);
     let slopes: Vec<_> = terms.slopes(levels).collect();
     let beside = beside(schema, groups, terms, levels);
     let most = if target.kind == TargetKind::Number { MOST_ROWS } else { MOST_FITTED };
     let (mut encoded, mut found) = (Encoded::default(), Rows::default());
     for record in spread_out(records).take(most) {
         // Learning reports the error of a bad record.
-        let Ok(Some(label)) = target.read(record.field(label), NOWHERE) else { continue };
+        let Ok(Some(label)) = target.label(record, label, NOWHERE) else { continue };
         if encoded.write(schema, &places, record, NOWHERE).is_err() {
             continue;
         }
@@ -194,7 +195,7 @@ fn components(mut rows: Rows, slopes: usize, target: &Target, seen: Seen) -> Res
     }
     match target.kind {
         TargetKind::Classes(_) | TargetKind::Ordered(_) => of_family!(Logit),
-        TargetKind::Count => of_family!(Counts),
+        TargetKind::Count | TargetKind::Survival(_) => of_family!(Counts),
         TargetKind::Number => {
             let settings = GroupedSettings { keep_rows: false, ..settings };
             let mut model = numbers(&rows, &settings)?;

@@ -48,7 +48,7 @@ impl Known {
             let formula = options.formula.as_ref().and_then(|text| Formula::parse(text).ok());
             let name = target_name(options, formula.as_ref(), source.columns());
             let name = name.map_err(|error| source.refused(error))?;
-            self.values = values_of(&mut source, &name)?;
+            self.values = values_of(&mut source, &name.0)?;
             return Ok(is_shown_by(error, &self.values).then_some("with the classes of all its rows"));
         }
         Ok(None)

@@ -10,8 +10,10 @@ use crate::table::grouped::Groups;
 use crate::table::means::Means;
 use crate::table::plan::{Scales, is_sparse};
 use crate::table::schema::{Encoded, Schema, is_missing};
+use crate::table::scores::Scored;
 use crate::table::source::{Columns, NOWHERE, Record, Source};
-use crate::table::target::Target;
+use crate::table::target::{Target, TargetKind};
+use crate::table::times::{Places, observed};
 
 /// What turns the records of a source into rows of a model.
 pub(crate) struct Reader<'a> {
@@ -19,6 +21,8 @@ pub(crate) struct Reader<'a> {
     places: Vec<usize>,
     encoded: Encoded,
     sparse: bool,
+    /// Whether labels are times, censored with a minus.
+    of_times: bool,
     /// The places of the columns whose levels have means.
     of_means: Vec<usize>,
     /// The place of the column that names groups, where the model keeps their effects.
@@ -35,7 +39,8 @@ impl<'a> Reader<'a> {
     pub(crate) fn new(schema: &'a Schema, model: &Model, columns: &Columns) -> Result<Self, TermsError> {
         let (places, sparse) = (schema.places(columns)?, is_sparse(model));
         let (encoded, of_means, with_means) = (Encoded::default(), Vec::new(), Record::default());
-        Ok(Self { schema, places, encoded, sparse, of_means, of_groups: None, new_groups: 0, with_means })
+        let of_times = matches!(model, Model::Survival(_));
+        Ok(Self { schema, places, encoded, sparse, of_times, of_means, of_groups: None, new_groups: 0, with_means })
     }
 
     /// The reader of rows for the model of `document`, whose schema is `schema`.
@@ -64,7 +69,7 @@ impl<'a> Reader<'a> {
 
     /// The observation of a label at a record of one of `groups`, or of a new one.
     pub(crate) fn observed(&mut self, groups: Option<&Groups>, record: &Record, label: f64) -> Observation {
-        let observed = Observation::new(label).weight(record.weight);
+        let observed = if self.of_times { observed(label) } else { Observation::new(label) }.weight(record.weight);
         let Some((groups, field)) = groups.zip(self.group(record)) else { return observed };
         let key = groups.key(field);
         self.new_groups += u64::from(key == groups.levels().len() as u64);
@@ -139,7 +144,7 @@ impl<'a> Reader<'a> {
     ) -> Result<(Option<Prediction>, f64), TermsError> {
         let refused = |source| TermsError::Row { row, source };
         let observed = self.observed(groups.as_ref(), record, label);
-        let own = taken(model, self.row(means, record, row)?, observed, (label, record.weight)).map_err(refused)?;
+        let own = taken(model, self.row(means, record, row)?, observed, record.weight).map_err(refused)?;
         self.add(groups.as_mut(), record);
         let score = means.score(own.0.as_ref(), label);
         let foretold = self.spread_at(means, record, own, label).map_err(refused)?;
@@ -171,9 +176,9 @@ pub(crate) fn reading<'a, S: Source>(
     schema: &'a Schema,
     document: &Document,
     source: &S,
-) -> Result<(Reader<'a>, usize), S::Error> {
+) -> Result<(Reader<'a>, Places), S::Error> {
     let begun = Reader::of(schema, document, source.columns())
-        .and_then(|reader| Ok((reader, source.columns().position(&document.target.column)?)));
+        .and_then(|reader| Ok((reader, document.target.places(source.columns())?)));
     begun.map_err(|error| source.refused(error))
 }
 
@@ -187,7 +192,7 @@ pub(crate) fn scales(
     records: &[Record],
     table: &Columns,
 ) -> Result<Scales, TermsError> {
-    let (places, label) = (schema.places(table)?, table.position(&target.column)?);
+    let (places, label) = (schema.places(table)?, target.places(table)?);
     let width = schema.width();
     let mut encoded = Encoded::default();
     let mut columns = vec![Spread::default(); width];
@@ -199,7 +204,7 @@ pub(crate) fn scales(
         }
         rows += 1.0;
         encoded.row(schema, true).for_each(|j, x| columns[j].add(x));
-        labels.extend(target.read(record.field(label), NOWHERE).ok().flatten());
+        labels.extend(target.label(record, label, NOWHERE).ok().flatten());
     }
     // Terms have a common size already.
     let of_columns = if schema.shape.is_some() { schema.own_width() } else { width };
@@ -239,9 +244,13 @@ impl Spread {
     }
 }
 
-/// How many classes a target has; 0 for numbers.
-pub(crate) fn classes(target: &Target) -> usize {
-    target.kind.classes().map_or(0, <[String]>::len)
+/// How the labels of a target are scored.
+pub(crate) fn scored(target: &Target) -> Scored {
+    match &target.kind {
+        TargetKind::Number | TargetKind::Count => Scored::Number,
+        TargetKind::Classes(classes) | TargetKind::Ordered(classes) => Scored::Class(classes.len()),
+        TargetKind::Survival(event) => Scored::Time { unit: event.cuts.unit() },
+    }
 }
 
 /// Learns rows, each predicted and scored before: those of `first`, with their numbers, which the source has read already, and then all that follow.
@@ -305,7 +314,7 @@ pub(crate) fn again<S: Source>(
     while source.next(&mut record)? {
         rows = source.row();
         fingerprint = record.fingerprint(fingerprint);
-        let label = document.target.read(record.field(label), rows);
+        let label = document.target.label(&record, label, rows);
         let taken = label.and_then(|label| label.map_or(Ok(()), |label| take(&mut reader, &record, (rows, label))));
         if let Err(error) = taken {
             source.forgive(error)?;
@@ -322,9 +331,9 @@ fn learn_one(
     reader: &mut Reader<'_>,
     record: &Record,
     row: u64,
-    label: usize,
+    label: Places,
 ) -> Result<(), TermsError> {
-    let Some(label) = document.target.read(record.field(label), row)? else {
+    let Some(label) = document.target.label(record, label, row)? else {
         document.unlabelled += 1;
         return Ok(());
     };
@@ -334,7 +343,7 @@ fn learn_one(
     for column in reader.encoded.new_texts() {
         *document.changed.entry(reader.schema.columns[column].name.clone()).or_default() += 1;
     }
-    document.scores.add((seen.as_ref(), log_density), label, classes(&document.target)).map_err(refused)
+    document.scores.add((seen.as_ref(), log_density), label, scored(&document.target)).map_err(refused)
 }
 
 /// The prediction at a row, and the log density of its label: none where they are beyond the range of floats.
@@ -342,17 +351,17 @@ type Foretold = (Option<Prediction>, Option<f64>);
 
 /// # Errors
 /// What else the model refuses.
-pub(crate) fn foretold(model: &Model, row: Row<'_>, at: Observation, label: f64) -> Result<Foretold, ModelError> {
-    within_floats(model.predict(row, at), label)
+pub(crate) fn foretold(model: &Model, row: Row<'_>, observed: Observation) -> Result<Foretold, ModelError> {
+    within_floats(model.predict(row, observed), observed)
 }
 
-fn within_floats(predicted: Result<Prediction, ModelError>, label: f64) -> Result<Foretold, ModelError> {
+fn within_floats(predicted: Result<Prediction, ModelError>, observed: Observation) -> Result<Foretold, ModelError> {
     let predicted = match predicted {
         Ok(predicted) => Some(predicted),
         Err(ModelError::Core(vi_core::Error::Overflow { .. })) => None,
         Err(error) => return Err(error),
     };
-    let log_density = predicted.as_ref().map(|predicted| predicted.log_density(label)).and_then(Result::ok);
+    let log_density = predicted.as_ref().map(|predicted| predicted.log_density_of(observed)).and_then(Result::ok);
     Ok((predicted, log_density.filter(|log_density| log_density.is_finite())))
 }
 
@@ -365,11 +374,11 @@ pub(crate) fn taken(
     model: &mut Model,
     row: Row<'_>,
     observed: Observation,
-    (label, weight): (f64, f64),
+    weight: f64,
 ) -> Result<(Option<Prediction>, f64), ModelError> {
     let before = model.evidence();
     let predicted = model.predict_and_update(row, observed)?;
-    let (predicted, log_density) = within_floats(predicted, label)?;
+    let (predicted, log_density) = within_floats(predicted, observed)?;
     // A row without weight adds nothing.
     let added = || (model.evidence() - before) / if weight > 0.0 { weight } else { 1.0 };
     Ok((predicted, log_density.unwrap_or_else(added)))

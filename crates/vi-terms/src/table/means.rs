@@ -98,9 +98,11 @@ impl Means {
         records: &[Record],
         columns: &Columns,
     ) -> Result<(Self, Vec<Record>), TermsError> {
-        let place = columns.position(&target.column)?;
-        let labels = || records.iter().filter_map(|record| target.read(record.field(place), NOWHERE).ok().flatten());
+        let place = target.places(columns)?;
+        let labels = || records.iter().filter_map(|record| target.label(record, place, NOWHERE).ok().flatten());
         let (unit, of) = match &target.kind {
+            // The mean of times of which some are censored is none.
+            TargetKind::Survival(_) => return Ok(Default::default()),
             TargetKind::Number | TargetKind::Count | TargetKind::Ordered(_) => {
                 (Some(unit(labels().collect())), vec![String::new()])
             }
@@ -175,11 +177,11 @@ impl Means {
         if self.is_empty() {
             return Ok(Vec::new());
         }
-        let (mut means, places, label) = (self.emptied(), self.places(columns)?, columns.position(&target.column)?);
+        let (mut means, places, label) = (self.emptied(), self.places(columns)?, target.places(columns)?);
         let with = |record: &Record| {
             let mut own = record.clone();
             means.append(&mut own, &places);
-            if let Ok(Some(label)) = target.read(record.field(label), NOWHERE) {
+            if let Ok(Some(label)) = target.label(record, label, NOWHERE) {
                 means.learn(record, &places, label, None);
             }
             own

@@ -62,6 +62,7 @@ fn effects(curves: &[Curve], target: &Target) -> Option<Drawn> {
         TargetKind::Number => "effect",
         TargetKind::Count => "effect on the log of the mean",
         TargetKind::Classes(_) | TargetKind::Ordered(_) => "effect on the log odds",
+        TargetKind::Survival(_) => "effect on the log hazard",
     };
     let label = |level: f64| format!("{:.0} % interval", 100.0 * level);
     let panel = |curve: &Curve| {

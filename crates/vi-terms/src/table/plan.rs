@@ -128,6 +128,7 @@ impl Plan {
                 let joint = if self.belief(inputs) == BeliefKind::Full { None } else { Some(false) };
                 (Kind::Classes { classes: classes.len(), joint }, Vec::new())
             }
+            (TargetKind::Survival(event), _) => (Kind::Survival { cuts: event.cuts }, Vec::new()),
             (TargetKind::Ordered(classes), _) => (Kind::Ordered { classes: classes.len() }, Vec::new()),
         }
     }
@@ -195,6 +196,7 @@ pub(crate) fn is_of(model: &Model, target: &TargetKind, inputs: usize) -> bool {
         (Model::Two(_), TargetKind::Classes(classes)) => classes.len() == 2,
         (Model::Classes(_), TargetKind::Classes(classes)) => classes.len() > 2,
         (Model::Ordered(model), TargetKind::Ordered(classes)) => classes.len() == model.classes(),
+        (Model::Survival(model), TargetKind::Survival(event)) => event.is_sound() && event.cuts == model.cuts(),
         (Model::Grouped(model), target) => match model.kind() {
             Kind::Two => matches!(target, TargetKind::Classes(classes) if classes.len() == 2),
             Kind::Count => *target == TargetKind::Count,

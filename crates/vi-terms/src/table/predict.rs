@@ -6,10 +6,11 @@ use vi_models::online::{Points, Prediction};
 
 use crate::TermsError;
 use crate::table::document::Document;
-use crate::table::learn::{Reader, classes, foretold, reading, taken};
+use crate::table::learn::{Reader, foretold, reading, scored, taken};
 use crate::table::scores::Scores;
 use crate::table::source::{Columns, Record, Source};
 use crate::table::target::TargetKind;
+use crate::table::times::Places;
 
 /// The intervals that stand beside a prediction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -26,8 +27,8 @@ pub struct Answers<'a> {
     pub(super) document: &'a Document,
     points: Points<'a>,
     reader: Reader<'a>,
-    /// The place of the target, if it is there.
-    target: Result<usize, TermsError>,
+    /// The places of the target, if it is there.
+    target: Result<Places, TermsError>,
 }
 
 impl Answers<'_> {
@@ -43,7 +44,7 @@ impl Answers<'_> {
         predicted.map_err(|source| TermsError::Row { row, source })
     }
 
-    /// The expected number or count at a row, or the position of its most probable class, without the uncertainty where this takes longer.
+    /// The expected number or count at a row, the median time, or the position of its most probable class, without the uncertainty where this takes longer.
     ///
     /// # Errors
     /// As [`predict`](Self::predict).
@@ -54,27 +55,28 @@ impl Answers<'_> {
             TargetKind::Classes(_) | TargetKind::Ordered(_) => {
                 self.points.class(inputs, at).map(|class| class.map(|class| class as f64))
             }
+            TargetKind::Survival(_) => self.document.model.predict(inputs, at).and_then(|seen| seen.quantile(0.5)),
             TargetKind::Number | TargetKind::Count => self.document.model.predict(inputs, at).map(|seen| seen.mean()),
         };
         Ok(found.map_err(|source| TermsError::Row { row, source })?.unwrap_or(f64::NAN))
     }
 
-    /// The target of a row, of classes its position among them; none where it is missing.
+    /// The target of a row, of classes its position among them, of censored times with a minus; none where it is missing.
     ///
     /// # Errors
     /// [`TermsError::Column`] without the column of the target; [`TermsError::Field`] for a value that is none of its labels.
     pub fn label(&self, record: &Record, row: u64) -> Result<Option<f64>, TermsError> {
-        self.document.target.read(record.field(self.target.clone()?), row)
+        self.document.target.label(record, self.target.clone()?, row)
     }
 
-    /// The log density of the target of a row, or the log probability of a class or a count; none where the target is missing.
+    /// The log density of the target of a row, or the log probability of a class, a count or an event after a censored time; none where the target is missing.
     ///
     /// # Errors
     /// As [`predict`](Self::predict); [`TermsError::Column`] without the column of the target.
     pub fn log_density(&mut self, record: &Record, row: u64) -> Result<Option<f64>, TermsError> {
         let Some(label) = self.label(record, row)? else { return Ok(None) };
         let predicted = self.predict(record, row)?;
-        predicted.log_density(label).map(Some).map_err(|source| TermsError::Row { row, source })
+        self.document.log_density(&predicted, label).map(Some).map_err(|source| TermsError::Row { row, source })
     }
 
     /// Texts so far that no first row of the model had.
@@ -97,21 +99,25 @@ impl Document {
     /// [`TermsError::Column`] for a column of the model that is not there.
     pub fn answers(&self, columns: &Columns) -> Result<Answers<'_>, TermsError> {
         let reader = Reader::of(&self.schema, self, columns)?;
-        Ok(Answers {
-            document: self,
-            points: self.model.points(),
-            reader,
-            target: columns.position(&self.target.column),
-        })
+        Ok(Answers { document: self, points: self.model.points(), reader, target: self.target.places(columns) })
     }
 
-    /// The column names of [`fields`](Self::fields): `mean`, `sd`, `lower` and `upper`; of two classes `class`, `probability`, `lower` and `upper`; of more
+    /// The log density of a target that is told as by [`Answers::label`]; of a censored time the log probability of an event after it.
+    ///
+    /// # Errors
+    /// Those of the prediction.
+    pub fn log_density(&self, predicted: &Prediction, label: f64) -> Result<f64, ModelError> {
+        predicted.log_density_of(self.target.observation(label))
+    }
+
+    /// The column names of [`fields`](Self::fields): `mean`, `sd`, `lower` and `upper`; of times `median`, `lower` and `upper`; of two classes `class`, `probability`, `lower` and `upper`; of more
     /// `class`, and `p(NAME)` for each. Certified classes have a `set` in place of `lower` and `upper`.
     #[must_use]
     pub fn field_names(&self, intervals: Intervals) -> Vec<String> {
         let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
         let certified = intervals == Intervals::Certified;
         match &self.target.kind {
+            TargetKind::Survival(_) => names(&["median", "lower", "upper"]),
             TargetKind::Number | TargetKind::Count => names(&["mean", "sd", "lower", "upper"]),
             TargetKind::Classes(classes) if classes.len() == 2 && certified => names(&["class", "probability", "set"]),
             TargetKind::Classes(classes) if classes.len() == 2 => names(&["class", "probability", "lower", "upper"]),
@@ -125,10 +131,15 @@ impl Document {
     /// Whether the model can give such intervals.
     ///
     /// # Errors
-    /// [`ModelError::Uncertified`] for certified ones where the record of predictions is too short.
+    /// For certified ones [`ModelError::Uncertified`] where the record of predictions is too short, [`ModelError::Unsupported`] for times.
     pub fn ready(&self, intervals: Intervals) -> Result<(), ModelError> {
         match intervals {
             Intervals::Own => Ok(()),
+            Intervals::Certified if matches!(self.target.kind, TargetKind::Survival(_)) => {
+                Err(ModelError::Unsupported {
+                    what: "a certified interval of a time, which a censored row does not test",
+                })
+            }
             Intervals::Certified => self.own_scores().certificate().ready(),
         }
     }
@@ -164,7 +175,10 @@ impl Document {
             fields.extend(predicted.probabilities.iter().map(|p| Value::from(*p)));
             return Ok(fields);
         }
-        fields.extend(predicted.mean().map(Value::from));
+        fields.extend(match predicted {
+            Prediction::Survival(seen) => Some(Value::from(seen.median().map_err(refused)?)),
+            _ => predicted.mean().map(Value::from),
+        });
         if set.is_some() {
             fields.extend(set);
             return Ok(fields);
@@ -192,18 +206,18 @@ impl Document {
             let row = source.row();
             empty = false;
             let scored = (|| {
-                let Some(label) = self.target.read(record.field(target), row)? else { return Ok(()) };
+                let Some(label) = self.target.label(&record, target, row)? else { return Ok(()) };
                 let refused = |source| TermsError::Row { row, source };
                 let at = reader.observed(self.groups.as_ref(), &record, label);
                 let inputs = reader.row(&self.means, &record, row)?;
-                let (predicted, log_density) = foretold(&self.model, inputs, at, label).map_err(refused)?;
+                let (predicted, log_density) = foretold(&self.model, inputs, at).map_err(refused)?;
                 let log_density = match log_density {
                     Some(log_density) => log_density,
-                    None => taken(&mut self.model.clone(), inputs, at, (label, record.weight)).map_err(refused)?.1,
+                    None => taken(&mut self.model.clone(), inputs, at, record.weight).map_err(refused)?.1,
                 };
                 let own = (predicted, log_density);
                 let (seen, log_density) = reader.spread_at(&self.means, &record, own, label).map_err(refused)?;
-                scores.add((seen.as_ref(), log_density), label, classes(&self.target)).map_err(refused)
+                scores.add((seen.as_ref(), log_density), label, scored(&self.target)).map_err(refused)
             })();
             if let Err(error) = scored {
                 source.forgive(error)?;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use vi_core::Stop;
 use vi_core::batch::BatchSettings;
-use vi_models::online::{Memory, Observation};
+use vi_models::online::Memory;
 
 use crate::TermsError;
 use crate::table::document::Document;
@@ -69,7 +69,7 @@ pub fn refine<S: Source>(
         let mut means = before.means.emptied();
         again(&before, &mut open()?, |reader, record, (row, label)| {
             let inputs = reader.row(&means, record, row)?;
-            let taken = take(inputs, Observation::new(label).weight(record.weight));
+            let taken = take(inputs, before.target.observation(label).weight(record.weight));
             taken.map_err(|source| TermsError::Row { row, source })?;
             reader.tell(&mut means, record, label, None);
             Ok(())

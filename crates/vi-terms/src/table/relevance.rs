@@ -64,11 +64,11 @@ pub(crate) fn determine(
             format!("{} first rows of {width} inputs need too much memory: use a smaller `--sniff`", records.len());
         return Err(refused(what));
     }
-    let (places, label) = (schema.places(columns)?, columns.position(&target.column)?);
+    let (places, label) = (schema.places(columns)?, target.places(columns)?);
     let (mut encoded, mut x, mut y) = (Encoded::default(), Vec::new(), Vec::new());
     for record in records {
         // What is wrong with a record is told where it is learned.
-        let Ok(Some(label)) = target.read(record.field(label), NOWHERE) else { continue };
+        let Ok(Some(label)) = target.label(record, label, NOWHERE) else { continue };
         if encoded.write(schema, &places, record, NOWHERE).is_err() {
             continue;
         }

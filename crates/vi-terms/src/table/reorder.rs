@@ -11,7 +11,7 @@ use vi_models::online::{Model, Order};
 use crate::TermsError;
 use crate::table::document::Document;
 use crate::table::grouped::Groups;
-use crate::table::learn::{again, classes, reading};
+use crate::table::learn::{again, reading, scored};
 use crate::table::plan::is_sparse;
 use crate::table::refine::Refined;
 use crate::table::scores::Scores;
@@ -81,7 +81,7 @@ pub fn reorder<S: Source>(
     };
     let mut means = document.means.emptied();
     let mut groups = document.groups.clone();
-    let (mut scores, kinds) = (Scores::default(), classes(&document.target));
+    let (mut scores, kinds) = (Scores::default(), scored(&document.target));
     let mut part = 0.0;
     while part < parts {
         let (mut turns, mut waiting) = (ChaCha8Rng::seed_from_u64(SEED), Vec::new());

@@ -63,7 +63,7 @@ impl Document {
         while source.next(&mut record)? {
             let row = source.row();
             let added = (|| {
-                let Some(label) = self.target.read(record.field(target), row)? else { return Ok(()) };
+                let Some(label) = self.target.label(&record, target, row)? else { return Ok(()) };
                 let at = reader.observed(self.groups.as_ref(), &record, label);
                 let inputs = reader.row(&self.means, &record, row)?;
                 let cluster = place.map(|place| {

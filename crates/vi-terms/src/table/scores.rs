@@ -38,6 +38,9 @@ pub struct Scores {
     mean: f64,
     squares: f64,
     classes: Vec<u64>,
+    /// Of times so far.
+    #[serde(default, skip_serializing_if = "Times::is_empty")]
+    times: Times,
     plain_log_loss: f64,
     plain_squared_error: f64,
     /// The log losses along the rows: at most [`BLOCKS`] of as many rows each, the last perhaps of fewer.
@@ -52,6 +55,48 @@ pub struct Scores {
     certificate: Certificate,
     #[serde(skip)]
     recording: Recording,
+}
+
+/// Labels, as they are scored.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Scored {
+    Number,
+    /// One of so many.
+    Class(usize),
+    /// A time of an event, censored with a minus, by the mean time for each event in the first rows.
+    Time {
+        unit: f64,
+    },
+}
+
+/// Events, times without one, and the sum of all times.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Times {
+    events: u64,
+    censored: u64,
+    total: f64,
+}
+
+impl Times {
+    fn is_empty(&self) -> bool {
+        self.events + self.censored == 0
+    }
+
+    /// Adds a time. Returns its log density under one hazard for all times, which had one event in a `unit` before them and has the posterior
+    /// `Gamma(1 + events, unit + total)`.
+    fn add(&mut self, label: f64, unit: f64) -> f64 {
+        let (shape, rate, time) = (1.0 + self.events as f64, unit + self.total, label.abs());
+        let left = shape * (rate / (rate + time)).ln();
+        self.total += time;
+        if label < 0.0 {
+            self.censored += 1;
+            left
+        } else {
+            self.events += 1;
+            left + (shape / (rate + time)).ln()
+        }
+    }
 }
 
 /// What a row does to the record by which intervals are certified.
@@ -88,7 +133,7 @@ pub struct Summary {
     pub unexpected: u64,
     /// The log loss in nats a row.
     pub log_loss: f64,
-    /// That of the frequencies of the classes so far.
+    /// That of the frequencies of the classes so far, or of one hazard for all times so far.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plain_log_loss: Option<f64>,
     /// The root of the mean squared error, in which the first row that a model learned is none.
@@ -101,6 +146,12 @@ pub struct Summary {
     /// That of the mean so far, in which the first row is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plain_rmse: Option<f64>,
+    /// Of times, the rows whose event came.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub events: Option<u64>,
+    /// Of times, the rows whose event had not come.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub censored: Option<u64>,
     /// The share of rows whose most probable class was right.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<f64>,
@@ -175,7 +226,7 @@ impl Scores {
         &self.certificate
     }
 
-    /// Scores a prediction of `label`, of `classes` if there are any, which had this log density.
+    /// Scores a prediction of `label`, which had this log density.
     ///
     /// # Errors
     /// What the prediction cannot say.
@@ -183,10 +234,12 @@ impl Scores {
         &mut self,
         (predicted, log_density): (Option<&Prediction>, f64),
         label: f64,
-        classes: usize,
+        scored: Scored,
     ) -> Result<(), ModelError> {
-        let below = predicted.map(|predicted| predicted.below(label)).transpose()?.flatten();
-        if let Some(predicted) = predicted {
+        // A time that is censored has no place in its prediction.
+        let placed = predicted.filter(|_| !matches!(scored, Scored::Time { .. }));
+        let below = placed.map(|predicted| predicted.below(label)).transpose()?.flatten();
+        if let Some(predicted) = placed {
             self.seen.add(self.rows, predicted, label);
             // A label is left out of the record where the prediction has no quantiles within floats, so that no interval could be given.
             match self.recording {
@@ -198,14 +251,16 @@ impl Scores {
         self.log_loss -= log_density;
         self.rows += 1;
         let plain = self.plain_log_loss;
-        if classes == 0 {
-            let squares = |median: f64| self.medians.1 + self.squared(label - median);
-            if let Some(squares) = predicted.and_then(median).map(squares).filter(|sum| sum.is_finite()) {
-                self.medians = (self.medians.0 + 1, squares);
+        match scored {
+            Scored::Number => {
+                let squares = |median: f64| self.medians.1 + self.squared(label - median);
+                if let Some(squares) = predicted.and_then(median).map(squares).filter(|sum| sum.is_finite()) {
+                    self.medians = (self.medians.0 + 1, squares);
+                }
+                self.add_number(predicted.and_then(point).zip(below), label);
             }
-            self.add_number(predicted.and_then(point).zip(below), label);
-        } else {
-            self.add_class(predicted, label, classes);
+            Scored::Class(classes) => self.add_class(predicted, label, classes),
+            Scored::Time { unit } => self.plain_log_loss -= self.times.add(label, unit),
         }
         self.add_along(Block { rows: 1, log_loss: -log_density, plain: self.plain_log_loss - plain });
         Ok(())
@@ -310,6 +365,9 @@ impl Scores {
         self.right += other.right;
         self.plain_log_loss += other.plain_log_loss;
         self.plain_squared_error += other.plain_squared_error;
+        self.times.events += other.times.events;
+        self.times.censored += other.times.censored;
+        self.times.total += other.times.total;
         self.seen.merge(&other.seen);
         self.certificate.merge(&other.certificate);
         self.block = self.block.max(other.block);
@@ -328,7 +386,8 @@ impl Scores {
     pub fn summary(&self) -> Summary {
         let n = self.rows.max(1) as f64;
         let expected = self.rows.saturating_sub(self.unexpected).max(1) as f64;
-        let of_numbers = self.classes.is_empty() && self.rows > 0;
+        let of_times = !self.times.is_empty();
+        let of_numbers = self.classes.is_empty() && self.rows > 0 && !of_times;
         Summary {
             rows: self.rows,
             unexpected: self.unexpected,
@@ -337,7 +396,9 @@ impl Scores {
             rmse: of_numbers.then(|| (self.squared_error / expected).sqrt()),
             rmse_of_medians: Some(self.medians).filter(|own| own.0 > 0).map(|(rows, sum)| (sum / rows as f64).sqrt()),
             plain_rmse: of_numbers.then(|| (self.plain_squared_error / expected).sqrt()),
-            accuracy: (!of_numbers).then_some(self.right as f64 / n),
+            events: of_times.then_some(self.times.events),
+            censored: of_times.then_some(self.times.censored),
+            accuracy: (!of_numbers && !of_times).then_some(self.right as f64 / n),
             coverage: if of_numbers {
                 LEVELS.iter().zip(self.held).map(|(level, held)| (*level, held as f64 / expected)).collect()
             } else {

@@ -83,12 +83,13 @@ fn of_label(document: &Document) -> String {
         let [share, lower, upper] = [share, lower, upper].map(|share| number(100.0 * share));
         add(&mut text, &format!("zeros         {share} % are excess zeros, {lower} to {upper}\n"));
     }
-    let cuts = cuts(document).unwrap_or_default();
+    let cuts = levels(document).unwrap_or_default();
     if !cuts.is_empty() {
+        let title = if matches!(document.model, Model::Survival(_)) { "log hazards   " } else { "cut points    " };
         let words = cuts.iter().map(|(between, own)| {
             format!("{} {} ± {}", shortened(between, 38), number(own.mean()), number(own.standard_deviation()))
         });
-        text += &wrapped("cut points    ", &first_of(words));
+        text += &wrapped(title, &first_of(words));
     }
     if let Ok(spread) = spread(&document.model, false) {
         let words =
@@ -198,8 +199,14 @@ fn noise(model: &Model) -> Option<(f64, f64)> {
     }
 }
 
-/// The cut points between classes that have an order, under the names of both.
-fn cuts(document: &Document) -> Result<Vec<(String, Marginal)>, TermsError> {
+/// The cut points between classes that have an order, under the names of both, or the log hazards of times between theirs.
+fn levels(document: &Document) -> Result<Vec<(String, Marginal)>, TermsError> {
+    if let Model::Survival(model) = &document.model {
+        let cuts = model.cuts();
+        let ends = || cuts.times().iter().map(|time| number(*time));
+        let between = std::iter::once("0".to_owned()).chain(ends()).zip(ends().chain([String::new()]));
+        return Ok(between.map(|(from, to)| format!("{from}–{to}")).zip(model.log_hazards()?).collect());
+    }
     let (Model::Ordered(model), Some(classes)) = (&document.model, document.target.kind.classes()) else {
         return Ok(Vec::new());
     };
@@ -369,6 +376,10 @@ pub fn scores(summary: &Summary) -> String {
     } else if let Some(rmse) = summary.rmse {
         line("root mean squared error", number(rmse), summary.plain_rmse.map(number));
     }
+    if let Some((events, censored)) = summary.events.zip(summary.censored) {
+        line("events", grouped(events), None);
+        line("censored", grouped(censored), None);
+    }
     if let Some(accuracy) = summary.accuracy {
         line("right class", format!("{:.1} %", 100.0 * accuracy), None);
     }
@@ -476,6 +487,7 @@ pub fn body(document: &Document, top: usize) -> Result<String, TermsError> {
             TargetKind::Count => "of the log of the mean",
             TargetKind::Classes(_) => "of the log odds",
             TargetKind::Ordered(_) => "of the log odds of a higher class",
+            TargetKind::Survival(_) => "of the log hazard",
         };
         add(
             &mut text,
@@ -546,7 +558,11 @@ fn lines(document: &Document, most: usize, sorted: bool) -> Result<(Vec<Line>, u
     };
     let (told, effect) = (&told, &effect);
     // They are told by themselves.
-    let cuts = if let Model::Ordered(model) = &document.model { model.classes() - 1 } else { 0 };
+    let cuts = match &document.model {
+        Model::Ordered(model) => model.classes() - 1,
+        Model::Survival(model) => 1 + model.cuts().times().len(),
+        _ => 0,
+    };
     let of_class = |(k, coefficients): (usize, Vec<Coefficient>)| {
         let first = coefficients.len() - document.model.inputs();
         let own = coefficients.into_iter().enumerate().skip(cuts);
@@ -593,12 +609,13 @@ pub fn card(document: &Document) -> Result<Value, TermsError> {
         _ => "first rows",
     };
     let (lines, all) = lines(document, MOST, false)?;
-    let cuts = cuts(document)?.into_iter().map(|(between, belief)| {
+    let cuts = levels(document)?.into_iter().map(|(between, belief)| {
         let Interval { lower, upper } = belief.interval(LEVEL)?;
         let (mean, sd) = (belief.mean(), belief.standard_deviation());
         Ok(json!({ "between": between, "mean": mean, "sd": sd, "lower": lower, "upper": upper }))
     });
     let cuts = cuts.collect::<Result<Vec<Value>, TermsError>>()?;
+    let of_times = matches!(document.model, Model::Survival(_));
     let groups = match (&document.groups, &document.model) {
         (Some(groups), Model::Grouped(model)) => Some(groups_card(document, groups, model)?),
         _ => None,
@@ -637,7 +654,8 @@ pub fn card(document: &Document) -> Result<Value, TermsError> {
         "effects": effects,
         "family": document.chosen,
         "noise": noise(&document.model).map(|(freedom, scale)| json!({ "degrees_of_freedom": freedom, "scale": scale })),
-        "cut_points": (!cuts.is_empty()).then_some(cuts),
+        "cut_points": (!cuts.is_empty() && !of_times).then_some(&cuts),
+        "log_hazards": of_times.then_some(&cuts),
         "excess_zeros": excess(&document.model)?.map(|(share, Interval { lower, upper })| json!({ "share": share, "lower": lower, "upper": upper })),
         "spread": (!spread.is_empty()).then_some(spread),
         "relevance": document.relevance,

@@ -8,6 +8,7 @@ use crate::TermsError;
 use crate::table::options::Family;
 use crate::table::schema::{MANY, distinct, distinct_words, is_missing, nearly_all, numeral};
 use crate::table::source::{Record, Source};
+use crate::table::times::Event;
 
 /// The column to predict, and what its values are.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -31,6 +32,8 @@ pub enum TargetKind {
     Classes(Vec<String>),
     /// Three or more that have an order, the lowest first.
     Ordered(Vec<String>),
+    /// Times of an event, some of them censored.
+    Survival(Event),
 }
 
 impl TargetKind {
@@ -39,7 +42,7 @@ impl TargetKind {
     pub fn classes(&self) -> Option<&[String]> {
         match self {
             Self::Classes(classes) | Self::Ordered(classes) => Some(classes),
-            Self::Number | Self::Count => None,
+            Self::Number | Self::Count | Self::Survival(_) => None,
         }
     }
 
@@ -47,7 +50,7 @@ impl TargetKind {
     pub(crate) fn predictors(&self) -> usize {
         match self {
             Self::Classes(classes) => classes.len().saturating_sub(1).max(1),
-            Self::Ordered(_) | Self::Number | Self::Count => 1,
+            Self::Ordered(_) | Self::Number | Self::Count | Self::Survival(_) => 1,
         }
     }
 }
@@ -208,6 +211,10 @@ impl Target {
                 let value = numeral(text).filter(|x| x.is_finite());
                 value.map(Some).ok_or_else(|| wrong("a finite number", ""))
             }
+            TargetKind::Survival(_) => {
+                let value = text.parse().ok().filter(|x: &f64| x.is_finite() && *x > 0.0);
+                value.map(Some).ok_or_else(|| wrong("a positive, finite time", ""))
+            }
             TargetKind::Count => {
                 let value = numeral(text).filter(|x| x.is_finite() && *x >= 0.0 && x.fract() == 0.0);
                 value.map(Some).ok_or_else(|| wrong("a count", ""))
@@ -221,6 +228,9 @@ impl Target {
         match &self.kind {
             TargetKind::Number => format!("{}, a number", self.column),
             TargetKind::Count => format!("{}, a count", self.column),
+            TargetKind::Survival(Event { column, came, .. }) => {
+                format!("{}, the time of an event where `{column}` is {came}, else censored", self.column)
+            }
             TargetKind::Classes(classes) if classes.len() == 2 => {
                 format!("{}: the probability of `{}` (else `{}`)", self.column, classes[1], classes[0])
             }

@@ -4,8 +4,8 @@ use vi_models::ModelError;
 use vi_models::online::{Effects, GroupedLinear, GroupedSettings, Prediction};
 
 use super::effects::shares;
-use super::summary::surest;
-use super::{Columns, Document, Explanation, Family, Input, Options, Rows, fit, update};
+use super::summary::{head, surest};
+use super::{Columns, Document, Explanation, Family, Input, Intervals, Options, Rows, fit, update};
 use crate::table::source::Record;
 use crate::{Shape, TermsError};
 
@@ -378,4 +378,60 @@ fn classes_of_many_groups_are_learned_in_a_random_order_where_they_come_by_group
     assert_eq!(document.model.observations(), 4800);
     let told: Vec<_> = document.group_effects().collect::<Result<_, _>>().unwrap();
     assert_eq!((told.len(), told[0].group.as_str(), told[0].rows), (600, "t0", 8));
+}
+
+/// Times with a hazard that grows by `e` with each unit of `size`, of which the later are censored.
+#[test]
+fn times_of_events_are_learned_with_those_that_did_not_come() {
+    let columns = Columns::new(["size", "town", "months", "left"].map(str::to_owned), None);
+    let row = |k: u32| {
+        let (size, u) = (f64::from(k * 7 % 11) / 5.0, (f64::from(k * 37 % 401) + 0.5) / 401.0);
+        let (months, until) = (-u.ln() * (3.0 - size).exp(), 10.0 + f64::from(k % 13));
+        let (months, left) = if months < until { (months, "TRUE") } else { (until, "FALSE") };
+        let months = if k == 9 { String::new() } else { months.to_string() };
+        [size.to_string(), ["Ulm", "Bonn"][(k % 2) as usize].to_owned(), months, left.to_owned()].into_iter().collect()
+    };
+    let rows: Vec<Record> = (0..401).map(row).collect();
+    let fitted = |options: &Options| {
+        let table = || Ok(Rows::new(&columns, rows.iter().cloned()));
+        fit(options, &Input::in_memory("flats", false), false, table)
+    };
+    let formula = |text: &str| Options { formula: Some(text.to_owned()), ..Options::default() };
+    let document = fitted(&formula("Surv(months, left) ~ .")).unwrap();
+    let line = &surest(&document, 1).unwrap()[0];
+    assert!(line.name == "size" && line.lower > 0.8 && line.upper < 1.4, "{} {} {}", line.name, line.lower, line.upper);
+    let head = head(&document);
+    assert!(head.contains("months, the time of an event where `left` is 1, else censored"), "{head}");
+    assert!(head.contains("log hazards   0–") && head.contains("no target     1 row\n"), "{head}");
+    let summary = document.scores.summary();
+    let (events, censored) = (summary.events.unwrap(), summary.censored.unwrap());
+    assert!(events + censored == 400 && censored > 50 && summary.accuracy.is_none() && summary.coverage.is_empty());
+    assert!(summary.log_loss < summary.plain_log_loss.unwrap() - 0.05, "{summary:?}");
+
+    let again = Document::of_bytes(document.text().unwrap().as_bytes()).unwrap();
+    let mut answers = again.answers(&columns).unwrap();
+    let Prediction::Survival(seen) = answers.predict(&rows[3], 1).unwrap() else { panic!("a time") };
+    assert_eq!(answers.point(&rows[3], 1).unwrap(), seen.median().unwrap());
+    let label = answers.label(&rows[3], 1).unwrap().unwrap();
+    let told = if label < 0.0 { seen.log_survival(-label) } else { seen.log_density(label) }.unwrap();
+    assert_eq!(answers.log_density(&rows[3], 1).unwrap(), Some(told));
+    assert_eq!(again.field_names(Intervals::Own), ["median", "lower", "upper"]);
+    let fields = again.fields(&Prediction::Survival(seen.clone()), (0.9, Intervals::Own), 1).unwrap();
+    assert_eq!(fields[0].as_f64(), Some(seen.median().unwrap()));
+    assert_eq!(fields[2].as_f64(), Some(seen.quantile(0.95).unwrap()));
+    assert!(again.ready(Intervals::Certified).unwrap_err().to_string().contains("certified interval of a time"));
+
+    // The same by the option, with curves; what has no times is told.
+    let target = |text: &str| Options { target: Some(text.to_owned()), ..Options::default() };
+    assert!(fitted(&target("Surv(months, left)")).is_ok());
+    let told = |options: &Options| fitted(options).unwrap_err().to_string();
+    assert!(told(&target("Surv(months)")).contains("has two columns"));
+    assert!(told(&target("Surv(months, gone)")).contains("there is no column `gone`"));
+    assert!(told(&target("Surv(months, town)")).contains("`Ulm` is not 0 or 1, FALSE or TRUE"));
+    assert!(
+        told(&Options { family: Family::Number, ..formula("Surv(months, left) ~ .") }).contains("times of an event")
+    );
+    assert!(told(&formula("Surv(months, left) ~ left")).contains("`left` is the target"));
+    assert!(told(&formula("Surv(months, left) ~ size + (size | town)")).contains("correlated effects are for numbers"));
+    assert!(told(&Options { ard: true, ..target("Surv(months, left)") }).contains("only for numbers and two classes"));
 }

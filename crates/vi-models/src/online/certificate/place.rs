@@ -110,7 +110,7 @@ impl<'a> Line<'a> {
             Prediction::Trials(seen) => counts(Box::new(|p| seen.quantile(p))),
             Prediction::Spread(seen) => counts(Box::new(|p| seen.quantile(p))),
             Prediction::Inflated(seen) => counts(Box::new(|p| seen.quantile(p))),
-            Prediction::Two(_) | Prediction::Probit(_) | Prediction::Classes(_) => None,
+            Prediction::Two(_) | Prediction::Probit(_) | Prediction::Classes(_) | Prediction::Survival(_) => None,
         }
     }
 

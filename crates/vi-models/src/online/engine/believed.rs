@@ -1,12 +1,12 @@
 //! The posterior of one number in the caller's units, for a model of one predictor: of a row's predictor, a weight, a
 //! combination.
 
-use vi_core::{Belief, Error, Projection};
+use vi_core::{Belief, Error, GaussianBelief, Projection};
 
-use super::family::RowStep;
+use super::family::{Family, RowStep};
 use super::place::shares;
-use super::scalar::ScalarFamily;
-use super::steps::{StepSpace, column_of};
+use super::scalar::{Levels, ScalarFamily};
+use super::steps::{StepSpace, StepsSeen, ones_of};
 use super::{Engine, Member};
 use crate::marginal::Marginal;
 use crate::online::belief::{AnyBelief, AnyStep};
@@ -93,27 +93,57 @@ impl<F: ScalarFamily> Engine<F> {
         self.marginal(&seen)?.in_units(0.0, self.design.target.scale)
     }
 
-    /// The posterior of each cut point of the classes in the caller's units: the predictor of its step at all inputs 0, with the other sign.
-    pub(in crate::online) fn cut_points(&self, classes: usize) -> Result<Vec<Marginal>, ModelError> {
+    /// The posterior of the predictor of each step at all inputs 0, as the family [tells](ScalarFamily::levels) it: the cut points of classes, the
+    /// logarithms of hazards; empty where the family has no such steps.
+    pub(in crate::online) fn levels(&self) -> Result<Vec<Coefficient>, ModelError> {
+        let Some(Levels { names, sign, shift }) = self.family.levels() else { return Ok(Vec::new()) };
         let (mut space, mut step) = (RowSpace::default(), StepSpace::default());
         let row = self.design.write(Row::Dense(&vec![0.0; self.design.inputs]), &mut space)?;
-        let mut cut = |k: usize| {
-            let column = column_of(self.design.columns(), self.design.cuts, k);
-            let seen = self.seen_along(step.write(row, column), 0.0)?;
-            let minus = |(weight, seen): (f64, Projection)| (weight, Projection { mean: -seen.mean, ..seen });
-            Ok(Marginal::of_gaussians(&seen.into_iter().map(minus).collect::<Vec<_>>()))
+        let mut level = |(k, name): (usize, String)| {
+            let ones = ones_of(&self.family, self.design.columns(), k);
+            let seen = self.seen_along(step.write(row, ones), 0.0)?;
+            let told = |(weight, Projection { mean, variance }): (f64, Projection)| {
+                (weight, Projection { mean: sign * mean + shift, variance })
+            };
+            let belief = Marginal::of_gaussians(&seen.into_iter().map(told).collect::<Vec<_>>());
+            Ok(Coefficient { name, belief })
         };
-        (0..classes - 1).map(&mut cut).collect()
+        names.into_iter().enumerate().map(&mut level).collect()
     }
 
-    /// The posterior of each weight in the caller's units, the intercept first, or the cut points of classes that have an order.
+    /// The predictors of the first `steps` steps of a row, jointly, for each member with its share of the answers.
+    pub(in crate::online) fn steps_at(
+        &self,
+        row: Row<'_>,
+        offset: f64,
+        steps: usize,
+    ) -> Result<Vec<(f64, StepsSeen)>, ModelError> {
+        if self.family.has_one_predictor() {
+            let seen = self.project(row, offset)?.into_iter();
+            return Ok(seen.map(|(weight, seen)| (weight, StepsSeen::of_one(seen))).collect());
+        }
+        check_row(row, self.design.inputs).map_err(|error| self.named(error))?;
+        check_offset(offset)?;
+        let mut space = RowSpace::default();
+        let row = self.design.write(row, &mut space)?;
+        let mut spaces: Vec<StepSpace> = Vec::with_capacity(steps);
+        spaces.resize_with(steps, StepSpace::default);
+        let ones = (0..steps).map(|k| ones_of(&self.family, self.design.columns(), k));
+        let rows: Vec<Row<'_>> = spaces.iter_mut().zip(ones).map(|(space, ones)| space.write(row, ones)).collect();
+        let parts = self.weights().into_iter().zip(&self.members).map(|(weight, member)| {
+            let seen = member.belief.scores(&rows)?;
+            let means: Vec<f64> = seen.means().iter().map(|mean| mean + offset).collect();
+            check::results("the linear predictor, offset included", means.iter().copied())?;
+            let covariance = (0..steps).map(|j| (0..steps).map(|k| seen.covariance(j, k)).collect()).collect();
+            Ok((weight, StepsSeen { means, covariance }))
+        });
+        parts.collect()
+    }
+
+    /// The posterior of each weight in the caller's units, the intercept first, or what the family tells of its steps.
     pub(in crate::online) fn coefficients(&self) -> Result<Vec<Coefficient>, ModelError> {
-        let mut found = Vec::with_capacity(self.design.columns());
-        if let Some(classes) = self.family.ordered() {
-            let name = |k: usize| format!("{k}|{}", k + 1);
-            let cuts = self.cut_points(classes)?.into_iter().enumerate();
-            found.extend(cuts.map(|(k, belief)| Coefficient { name: name(k), belief }));
-        } else if self.design.intercept {
+        let mut found = self.levels()?;
+        if found.is_empty() && self.design.intercept {
             found.push(Coefficient { name: "intercept".into(), belief: self.intercept()? });
         }
         for j in 0..self.design.inputs {

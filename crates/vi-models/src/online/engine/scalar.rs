@@ -22,7 +22,7 @@ use super::narrow::Around;
 use super::one_pass::OnePass;
 use super::order::RunLabel;
 use super::start::FEWEST;
-use super::steps::{column_of, unrolled};
+use super::steps::{ones_of, unrolled};
 use super::sweeps::passed;
 use crate::ModelError;
 use crate::likelihood::Offset;
@@ -82,6 +82,14 @@ pub struct Together {
     pub(in crate::online) quadratic: f64,
 }
 
+/// Names of the steps of a row, and what their predictors are multiplied by and shifted by where they are told.
+#[derive(Debug, Clone)]
+pub struct Levels {
+    pub(in crate::online) names: Vec<String>,
+    pub(in crate::online) sign: f64,
+    pub(in crate::online) shift: f64,
+}
+
 /// A likelihood of one label given one number.
 pub trait ScalarFamily: Stateful + Clone + Debug + PartialEq + Serialize + DeserializeOwned {
     /// `p(y|t)`.
@@ -139,10 +147,23 @@ pub trait ScalarFamily: Stateful + Clone + Debug + PartialEq + Serialize + Deser
     }
 
     /// The number of columns of cut points, after that of the intercept, one for each step of a row beyond the first: that step sees the row as it
-    /// is, step `k` with a 1 in the `k`-th of these columns.
+    /// is, step `k` with a 1 in the `k`-th of these columns, or in the first `k` of them if they have a [scale](Self::cut_scale).
     #[doc(hidden)]
     fn cut_points(&self) -> usize {
         self.ordered().map_or(0, |classes| classes.saturating_sub(2))
+    }
+
+    /// The prior scale of the change from one step to the next, where changes are what is learned; `None` where each cut point has the prior of the
+    /// intercept.
+    #[doc(hidden)]
+    fn cut_scale(&self) -> Option<f64> {
+        None
+    }
+
+    /// Whether the likelihood of a row is that of its [steps](Self::step), and not that of the row itself.
+    #[doc(hidden)]
+    fn is_in_steps(&self) -> bool {
+        self.cut_points() > 0
     }
 
     /// The observation of step `k` of a row, from 0; `None` after its last step.
@@ -154,6 +175,12 @@ pub trait ScalarFamily: Stateful + Clone + Debug + PartialEq + Serialize + Deser
     /// The number of classes, where labels are classes with an order.
     #[doc(hidden)]
     fn ordered(&self) -> Option<usize> {
+        None
+    }
+
+    /// How the predictors of the steps at all inputs 0 are told in place of the intercept; `None` where the intercept is told.
+    #[doc(hidden)]
+    fn levels(&self) -> Option<Levels> {
         None
     }
 
@@ -306,11 +333,11 @@ impl<F: ScalarFamily> Family for F {
         self.ordered().unwrap_or(2)
     }
 
-    /// Cut points have the prior of the intercept, from which they are told.
+    /// Cut points have the prior of the intercept, from which they are told, or that of changes from one to the next.
     fn prior(&self, settings: &OnlineSettings, prior_scale: f64, columns: usize) -> Result<AnyBelief, Error> {
         let cuts = self.cut_points();
         let mut variances = prior_variances(settings, prior_scale, columns - cuts);
-        variances.resize(columns, settings.intercept_scale * settings.intercept_scale);
+        variances.resize(columns, self.cut_scale().unwrap_or(settings.intercept_scale).powi(2));
         AnyBelief::prior(settings.belief, &variances)
     }
 
@@ -397,7 +424,7 @@ impl<F: ScalarFamily> Family for F {
 
     fn look_ahead(&self, belief: &AnyBelief, rows: &[Row<'_>], step: &mut RowStep) {
         // Steps change the belief between one row and the next.
-        if self.cut_points() == 0 {
+        if !self.is_in_steps() {
             belief.look_ahead(rows, &mut step.belief);
         }
     }
@@ -415,11 +442,11 @@ impl<F: ScalarFamily> Family for F {
         let mut total = 0.0;
         for (k, observed) in (0..).map_while(|k| self.step(observed, k)).enumerate() {
             if k > 0 {
-                let last = path.space.write(row, path.column);
+                let last = path.space.write(row, path.ones.clone());
                 path.moved.get_or_insert_with(|| belief.clone()).commit(last, space);
             }
-            path.column = column_of(belief.dim(), self.cut_points(), k);
-            let (row, belief) = (path.space.write(row, path.column), path.moved.as_ref().unwrap_or(belief));
+            path.ones = ones_of(self, belief.dim(), k);
+            let (row, belief) = (path.space.write(row, path.ones.clone()), path.moved.as_ref().unwrap_or(belief));
             let rule = OnePass::of::<F>(row_likelihood(self, state, &observed)?);
             let seen = belief.project(row, 1.0, space)?;
             all.push(seen);
@@ -435,11 +462,11 @@ impl<F: ScalarFamily> Family for F {
         if let Some(moved) = path.moved.take() {
             *belief = moved;
         }
-        belief.commit(path.space.write(row, path.column), space);
+        belief.commit(path.space.write(row, path.ones.clone()), space);
     }
 
     fn takes_blocks(&self, member: &Member<Self::State>, rows: usize) -> bool {
-        self.cut_points() == 0 && !matches!(F::PASS, Pass::ByRows { .. }) && member.belief.gains_by_blocks(rows)
+        !self.is_in_steps() && !matches!(F::PASS, Pass::ByRows { .. }) && member.belief.gains_by_blocks(rows)
     }
 
     fn learn_block(

@@ -1,6 +1,8 @@
 //! Rows that are several rows of the likelihood, learned one after another: labels that are told in steps.
 
-use vi_core::Row;
+use std::ops::Range;
+
+use vi_core::{Projection, Row, Site};
 use vi_linalg::faer::{Mat, MatRef};
 
 use super::scalar::ScalarFamily;
@@ -12,8 +14,8 @@ use crate::online::belief::AnyBelief;
 pub(in crate::online) struct Path {
     /// The belief after all steps but the last; `None` for a row of one step.
     pub(super) moved: Option<AnyBelief>,
-    /// The column of the last step.
-    pub(super) column: Option<usize>,
+    /// The columns of the last step.
+    pub(super) ones: Range<usize>,
     pub(super) space: StepSpace,
 }
 
@@ -25,31 +27,62 @@ pub(in crate::online) struct StepSpace {
 }
 
 impl StepSpace {
-    /// A row in the model's columns with a 1 in `column`, one of the last columns, where the row has nothing.
-    pub(in crate::online) fn write<'a>(&'a mut self, row: Row<'a>, column: Option<usize>) -> Row<'a> {
-        let (Some(column), Self { values: own, positions: at }) = (column, self) else { return row };
+    /// A row in the model's columns with `ones`, some of the last columns, where the row has nothing.
+    pub(in crate::online) fn write<'a>(&'a mut self, row: Row<'a>, ones: Range<usize>) -> Row<'a> {
+        if ones.is_empty() {
+            return row;
+        }
+        let Self { values: own, positions: at } = self;
         own.clear();
         match row {
             Row::Dense(values) => {
                 own.extend_from_slice(values);
-                own[column] = 1.0;
+                own[ones].fill(1.0);
                 Row::Dense(own)
             }
             Row::Sparse { positions, values } => {
                 at.clear();
                 at.extend_from_slice(positions);
                 own.extend_from_slice(values);
-                at.push(column);
-                own.push(1.0);
+                own.extend(std::iter::repeat_n(1.0, ones.len()));
+                at.extend(ones);
                 Row::Sparse { positions: at, values: own }
             }
         }
     }
 }
 
-/// The column in which step `k` has a 1, of `columns` whose last ones are those of the `cuts`; the first step has none.
-pub(in crate::online) fn column_of(columns: usize, cuts: usize, k: usize) -> Option<usize> {
-    (columns - cuts + k).checked_sub(1).filter(|_| k > 0)
+/// The predictors of the steps of a row, jointly Gaussian.
+#[derive(Debug, Clone)]
+pub(in crate::online) struct StepsSeen {
+    pub(in crate::online) means: Vec<f64>,
+    pub(in crate::online) covariance: Vec<Vec<f64>>,
+}
+
+impl StepsSeen {
+    pub(super) fn of_one(seen: Projection) -> Self {
+        Self { means: vec![seen.mean], covariance: vec![vec![seen.variance]] }
+    }
+
+    pub(in crate::online) fn seen(&self, k: usize) -> Projection {
+        Projection { mean: self.means[k], variance: self.covariance[k][k].max(0.0) }
+    }
+
+    /// Takes a factor of the predictor of step `k` by its site.
+    pub(in crate::online) fn learn(&mut self, k: usize, site: Site) {
+        let (own, variance) = (self.covariance[k].clone(), self.seen(k).variance);
+        let (gain, shrinkage) = (site.gain(variance), site.shrinkage(variance));
+        for (i, row) in self.covariance.iter_mut().enumerate() {
+            self.means[i] += gain * own[i];
+            row.iter_mut().zip(&own).for_each(|(entry, other)| *entry -= shrinkage * own[i] * other);
+        }
+    }
+}
+
+/// The columns in which step `k` has a 1, of `columns` whose last ones are those of the cuts; the first step has none.
+pub(in crate::online) fn ones_of<F: ScalarFamily>(family: &F, columns: usize, k: usize) -> Range<usize> {
+    let first = columns - family.cut_points();
+    if k == 0 || family.cut_scale().is_some() { first..first + k } else { first + k - 1..first + k }
 }
 
 /// The rows of the likelihood for the rows of `x`, all steps of one before those of the next; `None` where each row is one.
@@ -58,18 +91,17 @@ pub(super) fn unrolled<F: ScalarFamily>(
     x: MatRef<'_, f64>,
     observed: &[Observation],
 ) -> Option<(Mat<f64>, Vec<Observation>)> {
-    let cuts = family.cut_points();
-    if cuts == 0 {
+    if !family.is_in_steps() {
         return None;
     }
     let (mut of, mut all) = (Vec::with_capacity(observed.len()), Vec::with_capacity(observed.len()));
     for (i, observed) in observed.iter().enumerate() {
         let steps = (0..).map_while(|k| family.step(observed, k));
         for (k, step) in steps.enumerate() {
-            of.push((i, column_of(x.ncols(), cuts, k)));
+            of.push((i, ones_of(family, x.ncols(), k)));
             all.push(step);
         }
     }
-    let at = |row: usize, j: usize| if of[row].1 == Some(j) { 1.0 } else { x[(of[row].0, j)] };
+    let at = |row: usize, j: usize| if of[row].1.contains(&j) { 1.0 } else { x[(of[row].0, j)] };
     Some((Mat::from_fn(of.len(), x.ncols(), at), all))
 }

@@ -15,37 +15,14 @@ use vi_core::{Error, GaussianExpectation, Mixture8, Projection, Site};
 use super::Ordered;
 use crate::likelihood::Binomial;
 use crate::online::Observation;
-use crate::online::engine::site_of;
+use crate::online::engine::{StepsSeen, site_of};
 use crate::softmax::SoftmaxPrediction;
-
-/// The predictors of the steps, jointly Gaussian.
-#[derive(Debug, Clone)]
-pub(super) struct Steps {
-    pub(super) means: Vec<f64>,
-    pub(super) covariance: Vec<Vec<f64>>,
-}
 
 /// A product of probabilities below this has no share in any answer.
 const NOTHING: f64 = 1e-150;
 
 /// Below this a probability is computed directly, not from that of the other outcome.
 const FEW_DIGITS: f64 = 1e-3;
-
-impl Steps {
-    fn seen(&self, k: usize) -> Projection {
-        Projection { mean: self.means[k], variance: self.covariance[k][k].max(0.0) }
-    }
-
-    /// Takes a factor of `f_k` by its site.
-    fn learn(&mut self, k: usize, site: Site) {
-        let (own, variance) = (self.covariance[k].clone(), self.seen(k).variance);
-        let (gain, shrinkage) = (site.gain(variance), site.shrinkage(variance));
-        for (i, row) in self.covariance.iter_mut().enumerate() {
-            self.means[i] += gain * own[i];
-            row.iter_mut().zip(&own).for_each(|(entry, other)| *entry -= shrinkage * own[i] * other);
-        }
-    }
-}
 
 /// `E s(t)` and `E s(−t)`, the smaller to all its digits.
 fn outcomes(Projection { mean, variance }: Projection) -> [f64; 2] {
@@ -83,7 +60,7 @@ fn squares(Projection { mean, variance }: Projection) -> Result<([f64; 2], Site)
 ///
 /// # Errors
 /// Those of the sites.
-pub(super) fn classes(family: &Ordered, steps: &Steps) -> Result<SoftmaxPrediction, Error> {
+pub(super) fn classes(family: &Ordered, steps: &StepsSeen) -> Result<SoftmaxPrediction, Error> {
     let count = steps.means.len();
     let (mut probabilities, mut variances) = (vec![0.0; count + 1], vec![0.0; count + 1]);
     let (mut first, mut second) = (steps.clone(), steps.clone());
@@ -143,7 +120,7 @@ mod tests {
             let at = |i: usize, j: usize| (0..3).map(|k| root[i][k] * root[j][k]).sum::<f64>();
             let covariance = (0..3).map(|i| (0..3).map(|j| at(i, j)).collect()).collect();
             let family = Ordered { classes: 4 };
-            let found = classes(&family, &Steps { means: means.to_vec(), covariance }).unwrap();
+            let found = classes(&family, &StepsSeen { means: means.to_vec(), covariance }).unwrap();
             assert!((found.probabilities.iter().sum::<f64>() - 1.0).abs() < 1e-14);
             let n = 200_000;
             for (k, (mean, variance)) in drawn(&root, means, n).into_iter().enumerate() {
@@ -178,11 +155,11 @@ mod tests {
     fn what_is_all_but_impossible_has_a_probability() {
         let covariance = vec![vec![0.3; 2]; 2];
         for (means, impossible) in [([60.0, 1.0], 0), ([-60.0, 1.0], 2), ([3.0, -60.0], 2)] {
-            let steps = Steps { means: means.to_vec(), covariance: covariance.clone() };
+            let steps = StepsSeen { means: means.to_vec(), covariance: covariance.clone() };
             let found = classes(&Ordered { classes: 3 }, &steps).unwrap().probabilities;
             assert!(found[impossible] > 0.0 && found[impossible] < 1e-24, "{found:?}");
         }
-        let steps = Steps { means: vec![-1e4, 0.0], covariance };
+        let steps = StepsSeen { means: vec![-1e4, 0.0], covariance };
         assert_eq!(classes(&Ordered { classes: 3 }, &steps).unwrap().probabilities, [1.0, 0.0, 0.0]);
     }
 }

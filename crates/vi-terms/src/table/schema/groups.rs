@@ -52,6 +52,9 @@ impl Schema {
             }
         }
         // Learning reports the error of what cannot be read or learned here.
+        if matches!(target.kind, TargetKind::Survival(_)) {
+            return;
+        }
         let (Some(labels), Ok(rows)) = (fields(&target.column), self.rows_of(records, columns)) else { return };
         let mut labels = Labels::new(target, &labels, &rows);
         let numbers = self.columns.iter().filter(|column| {

@@ -17,6 +17,8 @@ use crate::table::source::{Entries, Record};
 pub(crate) struct InferSettings<'a> {
     /// The target, which is no input.
     pub(crate) target: usize,
+    /// The column that says whether an event came, which is no input either.
+    pub(crate) event: Option<usize>,
     /// Columns that are not to be used.
     pub(crate) ignore: &'a HashSet<usize>,
     /// Columns that are text whatever they hold.
@@ -43,6 +45,10 @@ pub(crate) enum Told {
 }
 
 impl InferSettings<'_> {
+    fn is_of_target(&self, column: usize) -> bool {
+        column == self.target || Some(column) == self.event
+    }
+
     fn told(&self, column: usize) -> Option<Told> {
         let text = self.text.contains(&column).then_some(Told::Text);
         text.or(self.number.contains(&column).then_some(Told::Number))
@@ -73,7 +79,7 @@ pub(crate) fn infer(
         map: None,
         shape: None,
     };
-    for (j, name) in columns.iter().enumerate().filter(|(j, _)| *j != settings.target) {
+    for (j, name) in columns.iter().enumerate().filter(|(j, _)| !settings.is_of_target(*j)) {
         let found = if settings.ignore.contains(&j) {
             Err("as asked".to_owned())
         } else if let Some(entries) = settings.entries.filter(|entries| entries.column == j) {
@@ -133,7 +139,7 @@ fn by_formula(
     }
     let apart = apart(&groups, columns, records).filter(|_| settings.apart);
     if let Some(group) = &apart {
-        if columns[settings.target] == group.column {
+        if columns.iter().enumerate().any(|(j, name)| *name == group.column && settings.is_of_target(j)) {
             return Err(fail(format!("`{}` is the target and cannot name groups", group.column)));
         }
         groups.clear();
@@ -164,7 +170,7 @@ fn by_formula(
             .get(name)
             .copied()
             .ok_or_else(|| TermsError::FormulaColumn { wanted: name.clone(), columns: columns.to_vec() })?;
-        if place == settings.target {
+        if settings.is_of_target(place) {
             return Err(fail(format!("`{name}` is the target and cannot be an input")));
         }
         let fields = fields(records, place);
