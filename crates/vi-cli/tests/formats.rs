@@ -237,3 +237,21 @@ fn files_of_columns_are_read_and_written() {
     fs::write(folder.join("noise.arrow"), "no such thing").unwrap();
     assert!(refused(&folder, "fit noise.arrow -t y").contains("noise.arrow: "));
 }
+
+/// The first sheet with cells: dates, times of day, texts, a gap, a cell that could not be computed; from a file, or as it comes.
+#[test]
+fn a_spreadsheet_is_a_table() {
+    let folder = folder("sheet");
+    let bytes = fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stored/visitors.xlsx")).unwrap();
+    fs::write(folder.join("visitors.xlsx"), &bytes).unwrap();
+    let text = told(&folder, "fit visitors.xlsx -t sold --shape line -o m.rvi");
+    assert!(text.contains("59 rows learned"), "{text}");
+    assert!(text.contains("day (date), open (time of day), shop (3 levels; base east)"), "{text}");
+    // A row without a target, and one without visitors.
+    let card = json(&told(&folder, "inspect m.rvi --json"));
+    assert_eq!((card["rows_without_target"].as_u64(), card["numbers_imputed"].as_u64()), (Some(1), Some(2)), "{card:#}");
+    fs::write(folder.join("unnamed"), &bytes).unwrap();
+    assert_eq!(told(&folder, "predict m.rvi unnamed"), told(&folder, "predict m.rvi visitors.xlsx"));
+    fs::write(folder.join("cut.xlsx"), &bytes[..bytes.len() / 2]).unwrap();
+    assert!(refused(&folder, "fit cut.xlsx -t sold -o n.rvi").contains("no spreadsheet, or one that is damaged"));
+}
