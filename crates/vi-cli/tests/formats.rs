@@ -249,7 +249,11 @@ fn a_spreadsheet_is_a_table() {
     assert!(text.contains("day (date), open (time of day), shop (3 levels; base east)"), "{text}");
     // A row without a target, and one without visitors.
     let card = json(&told(&folder, "inspect m.rvi --json"));
-    assert_eq!((card["rows_without_target"].as_u64(), card["numbers_imputed"].as_u64()), (Some(1), Some(2)), "{card:#}");
+    assert_eq!(
+        (card["rows_without_target"].as_u64(), card["numbers_imputed"].as_u64()),
+        (Some(1), Some(2)),
+        "{card:#}"
+    );
     fs::write(folder.join("unnamed"), &bytes).unwrap();
     assert_eq!(told(&folder, "predict m.rvi unnamed"), told(&folder, "predict m.rvi visitors.xlsx"));
     fs::write(folder.join("cut.xlsx"), &bytes[..bytes.len() / 2]).unwrap();

@@ -16,7 +16,7 @@ use crate::{Interval, ModelError, Student, check};
 const OF_SUMS: f64 = 1e-9;
 
 /// The probability of the quantile at which an exponential of heavy tails ends for its mean and variance.
-const CAPPED: f64 = 0.995;
+const CAPPED: f64 = 0.97;
 
 /// The most Newton steps; a bracket that is halved 200 times has no float left inside.
 const MAX_STEPS: usize = 200;
@@ -274,7 +274,7 @@ impl Marginal {
     }
 
     /// The mean. A Student-t distribution has one only above 1 degree of freedom; below, its centre is taken. The exponential of heavy tails has none: that of the smaller of the label,
-    /// its quantile .995 and three spreads of the first labels above what is likely is taken, and the same for the variance.
+    /// its quantile .97 and two spreads of the first labels above what is likely is taken, and the same for the variance.
     #[must_use]
     pub fn mean(&self) -> f64 {
         if self.exponential.is_some() { self.exponential_moments().0 } else { self.average(Part::centre) }

@@ -123,7 +123,7 @@ impl GaussianExpectation for Tails {
 
 /// The spreads of the first logarithms, above their centre and a row's own, beyond which a label counts as one there in means, which the exponential of
 /// heavy tails has not.
-const SPREADS: f64 = 3.0;
+const SPREADS: f64 = 2.0;
 
 /// The model `y = offset + intercept + xᵀw + s·ε`, `ε` Student-t with `k` degrees of freedom.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -130,9 +130,9 @@ impl RobustErrors {
         }
         let (differ, count) = (all.iter().filter(|own| own.differ()).count() as u64, grouped(all.len() as u64));
         let told = match differ {
-            0 => vec![format!("none of {count} differs from the posterior's by more than a third")],
+            0 => vec![format!("more than a third apart: none of {count}")],
             _ => vec![
-                format!("{} of {count} differ (*) by more than a third", grouped(differ)),
+                format!("more than a third apart (*): {} of {count}", grouped(differ)),
                 "the intervals of these are wrong by as much".to_owned(),
             ],
         };
