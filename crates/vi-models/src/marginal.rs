@@ -105,16 +105,12 @@ impl Part {
 
     /// `E[min(e^(T − cap), 1)^k]`.
     fn capped_moment(&self, k: f64, cap: f64) -> f64 {
-        match *self {
-            Self::Blurred { mean, variance, scale, tail } => {
-                let parts = TAILS[tail].gaussians(variance, scale);
-                parts.map(|(weight, variance)| weight * capped_moment(k, mean - cap, variance)).sum()
-            }
-            _ => {
-                let (mean, variance) = self.core();
-                capped_moment(k, mean - cap, variance)
-            }
+        if let Self::Blurred { mean, variance, scale, tail } = *self {
+            let parts = TAILS[tail].gaussians(variance, scale);
+            return parts.map(|(weight, variance)| weight * capped_moment(k, mean - cap, variance)).sum();
         }
+        let (mean, variance) = self.core();
+        capped_moment(k, mean - cap, variance)
     }
 
     fn log_density(&self, t: f64) -> f64 {

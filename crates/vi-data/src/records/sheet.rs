@@ -57,7 +57,7 @@ impl Source for Sheet {
             return Ok(false);
         };
         record.fields.clear();
-        row.iter().for_each(|cell| record.fields.push_field(&text(cell)));
+        record.fields.extend(row.iter().map(text));
         Ok(true)
     }
 }
