@@ -50,13 +50,13 @@ by_age.round(2)
 
 # %% [markdown]
 # Both hold close to 90 % of all weights. But every conformal interval is as wide as any other: 124 grams, for chicks that weigh 40 and for chicks that weigh 200. It holds all chicks in their first
-# week and three in four in their third. `rvi.fit` has found by itself that the spread grows with age (the family `varying`): its intervals are 12 grams wide in the first week, and hold
-# 83 to 91 % at every age. The 83 % of the second week are too few, and nothing but such a table would have told.
+# week and three in four in their third. `rvi.fit` has found by itself that the spread grows with age (the family `log-varying`, of the logarithm of a weight): its intervals are 12 grams wide in the first week, and hold
+# 82 to 92 % at every age. The 82 % of the second week are too few, and nothing but such a table would have told.
 
 # %%
 assert by_age.loc["days 0 to 7", "conformal"] == 1 and by_age.loc["15 to 21", "conformal"] < 0.8
 assert by_age["rvi"].min() > 0.8 and by_age.loc["days 0 to 7", "width, rvi"] < 13
-assert model.info()["family"]["family"] == "varying"
+assert model.info()["family"]["family"] == "log-varying"
 
 fig, ax = plt.subplots()
 days = pd.DataFrame({"time": np.arange(22), "diet": 1})
