@@ -33,8 +33,8 @@ const MOST: f64 = 0.99;
 /// let kind = Kind::Number { noise: (0.1, 0.1) };
 /// let mut model = Model::new(kind, 1, kind.default_settings())?;
 /// let rows: Vec<(f64, f64)> = (0..400).map(|t| (f64::from(t % 20) / 10.0, [1.0, -1.0, 0.4, -0.6][t as usize / 20 % 4])).collect();
-/// // The noise grows with the input.
-/// let label = |(x, noise): (f64, f64)| Observation::new(1.0 + x + x * x * noise);
+/// // The noise grows away from the middle.
+/// let label = |(x, noise): (f64, f64)| Observation::new(1.0 + x + (x - 1.0).powi(2) * noise);
 /// for row in &rows {
 ///     model.update(Row::Dense(&[row.0]), label(*row))?;
 /// }
