@@ -30,14 +30,14 @@
 //! | linear regression with the same inputs | [`synthetic::LinearSettings::draw`] |
 //! | two interleaved half circles | [`synthetic::TwoMoonsSettings::draw`] |
 //! | a CSV file, or any other reader | [`read_csv`] |
-//! | a stream of records: CSV, JSON lines, LIBSVM, Vowpal Wabbit, Parquet, Arrow IPC, also compressed | [`records::Records`] |
+//! | a stream of records: CSV, JSON lines, LIBSVM, Vowpal Wabbit, Parquet, Arrow IPC, spreadsheets, also compressed | [`records::Records`] |
 //! | nodal involvement in 53 prostate-cancer patients | [`nodal`] |
 //! | 683 breast tumours | [`breast_cancer`] |
 //! | 1000 handwritten digits of 8 × 8 pixels | [`digits`] |
 //!
 //! Nothing here opens a file or has a random generator of its own.
 //!
-//! Cargo features: `json` reads JSON lines, `compressed` gzip and zstd, `columnar` Parquet and Arrow IPC, `arrow` tables of Arrow in memory.
+//! Cargo features: `json` reads JSON lines, `compressed` gzip and zstd, `columnar` Parquet and Arrow IPC, `sheets` spreadsheets of Excel and OpenDocument, `arrow` tables of Arrow in memory.
 
 mod csv;
 mod dataset;
