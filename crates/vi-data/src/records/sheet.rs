@@ -1,18 +1,21 @@
 //! Spreadsheets of Excel (`xlsx`, `xlsb`, `xls`) and OpenDocument (`ods`): the first sheet with cells, whose first row names the columns.
 
+use std::collections::{BTreeMap, btree_map};
 use std::io::{self, Cursor};
 
-use calamine::{Data, ExcelDateTime, Range, Reader, open_workbook_auto_from_rs};
+use calamine::{Data, ExcelDateTime, Reader, Sheets, open_workbook_auto_from_rs};
 
 use super::Reader as Bytes;
 use super::record::{Fault, Record, Source};
 
-/// The records of a sheet, which is read as a whole.
+/// The cells of a sheet that hold something, by row and column.
+type Cells = BTreeMap<u32, BTreeMap<u32, String>>;
+
+/// The records of a sheet, which is read as a whole. A column without a name is left out.
 pub(super) struct Sheet {
     columns: Vec<String>,
-    cells: Range<Data>,
-    /// The rows read so far, the names among them.
-    read: usize,
+    places: Vec<u32>,
+    rows: btree_map::IntoValues<u32, BTreeMap<u32, String>>,
 }
 
 impl Sheet {
@@ -29,17 +32,40 @@ impl Sheet {
         };
         let mut book = open_workbook_auto_from_rs(Cursor::new(bytes.as_slice())).map_err(wrong)?;
         for name in book.sheet_names() {
-            let cells = book.worksheet_range(&name).map_err(wrong)?;
-            let Some(names) = cells.rows().next() else { continue };
-            let name = |(k, cell): (usize, &Data)| match text(cell) {
-                empty if empty.is_empty() => format!("x{}", k + 1),
-                name => name,
-            };
-            let columns = names.iter().enumerate().map(name).collect();
-            return Ok(Some(Self { columns, cells, read: 1 }));
+            let mut rows = cells(&mut book, &name).map_err(wrong)?.into_values();
+            if let Some(names) = rows.next() {
+                let (places, columns) = names.into_iter().unzip();
+                return Ok(Some(Self { columns, places, rows }));
+            }
         }
         Ok(None)
     }
+}
+
+/// The cells of a sheet; of Excel's present form one by one, since one far out would make a range of all before it.
+///
+/// # Errors
+/// Those of calamine.
+fn cells(book: &mut Sheets<Cursor<&[u8]>>, name: &str) -> Result<Cells, calamine::Error> {
+    let mut cells = Cells::new();
+    let mut add = |(row, column): (u32, u32), cell: &Data| {
+        let text = text(cell);
+        if !text.is_empty() {
+            cells.entry(row).or_default().insert(column, text);
+        }
+    };
+    if let Sheets::Xlsx(book) = book {
+        let mut reader = book.worksheet_cells_reader(name)?;
+        while let Some(cell) = reader.next_cell()? {
+            add(cell.get_position(), &Data::from(cell.get_value().clone()));
+        }
+    } else {
+        let range = book.worksheet_range(name)?;
+        for (row, column, cell) in range.used_cells() {
+            add((u32::try_from(row).unwrap_or(u32::MAX), u32::try_from(column).unwrap_or(u32::MAX)), cell);
+        }
+    }
+    Ok(cells)
 }
 
 impl Source for Sheet {
@@ -48,16 +74,10 @@ impl Source for Sheet {
     }
 
     fn next(&mut self, record: &mut Record) -> Result<bool, Fault> {
-        let mut rows = self.cells.rows().skip(self.read);
-        // Cells below the table that are formatted, and empty.
-        let Some(row) = rows.find(|row| {
-            self.read += 1;
-            row.iter().any(|cell| !matches!(cell, Data::Empty))
-        }) else {
-            return Ok(false);
-        };
+        let named = |row: &BTreeMap<u32, String>| self.places.iter().any(|place| row.contains_key(place));
+        let Some(row) = self.rows.find(named) else { return Ok(false) };
         record.fields.clear();
-        record.fields.extend(row.iter().map(text));
+        record.fields.extend(self.places.iter().map(|place| row.get(place).map_or("", String::as_str)));
         Ok(true)
     }
 }

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use vi_core::{Error, Row};
 
 use super::engine::Gains;
-use super::{Model, Observation};
+use super::{Memory, Model, Observation};
 use crate::{ModelError, check};
 
 /// The step by which slopes are taken, in deviations of the predictor's row.
@@ -25,8 +25,8 @@ const MOST: f64 = 0.99;
 /// Robust standard errors of the weights of a model, by its rows, which are given once more: they hold where the variance of the labels is not that of
 /// the family (HC3), or where the labels of a cluster depend on each other (CR1, for many clusters).
 ///
-/// Where they differ from the posterior's standard deviations by much, the model's intervals for weights are wrong by as much. The prior is part of
-/// the posterior, and shrinks both. Cost of a row: `O(p²)` for `p` weights, and `O(p)` memory for each cluster.
+/// Where they differ by much from those that [`expected`](Self::expected) has for the model's own noise, its intervals for weights are wrong by as much. The prior is part
+/// of the posterior, and shrinks both. Cost of a row: `O(p²)` for `p` weights, and `O(p)` memory for each cluster.
 ///
 /// ```
 /// use vi_models::online::{Kind, Model, Observation, Row, Sandwich};
@@ -52,6 +52,8 @@ pub struct Sandwich<'a> {
     rows: f64,
     /// The diagonal of `V` by rows.
     squares: Vec<f64>,
+    /// What the diagonal would be if the noise were the model's: `Σ w_i(Px_i)²`, with the curvatures `w_i`.
+    expected: Vec<f64>,
     /// `r_g` of each cluster.
     clusters: HashMap<u64, Vec<f64>>,
 }
@@ -60,11 +62,20 @@ impl<'a> Sandwich<'a> {
     /// Sums for the weights of `model` without a row.
     ///
     /// # Errors
-    /// [`ModelError::Unsupported`] for several classes, ordered classes, effects of groups, and another belief than a full covariance.
+    /// [`ModelError::Unsupported`] for several classes, ordered classes, times, effects of groups, a memory that fades, and another belief than a full covariance.
     pub fn new(model: &'a Model) -> Result<Self, ModelError> {
+        if model.settings().memory != Memory::Everything {
+            return Err(ModelError::Unsupported { what: "robust error of a weight whose rows are forgotten" });
+        }
         let zeros = vec![0.0; model.inputs()];
         let weights = model.gains(Row::Dense(&zeros))?.weights.len();
-        Ok(Self { model, rows: 0.0, squares: vec![0.0; weights], clusters: HashMap::new() })
+        Ok(Self {
+            model,
+            rows: 0.0,
+            squares: vec![0.0; weights],
+            expected: vec![0.0; weights],
+            clusters: HashMap::new(),
+        })
     }
 
     /// Adds a row that the model has learned, of a cluster where labels may depend on each other: either all rows have one, or none.
@@ -79,6 +90,8 @@ impl<'a> Sandwich<'a> {
             return Err(Error::Label { label: observed.label, family: "model's" }.into());
         }
         self.rows += observed.weight;
+        let information = if variance > 0.0 { observed.weight * leverage / variance } else { 0.0 };
+        self.expected.iter_mut().zip(&gains).for_each(|(sum, gain)| *sum += information * gain * gain);
         let slope = observed.weight * slope;
         if let Some(cluster) = cluster {
             let sums = self.clusters.entry(cluster).or_insert_with(|| vec![0.0; gains.len()]);
@@ -109,6 +122,12 @@ impl<'a> Sandwich<'a> {
         let curvature = (2.0 * own - above - below) / (step * step);
         let along = (curvature * variance).clamp(0.0, 0.5);
         Ok((slope / (1.0 - along), along / (1.0 - along)))
+    }
+
+    /// What [`deviations`](Self::deviations) would be on average if the noise were the model's: the posterior's standard deviations, but for what the prior tells.
+    #[must_use]
+    pub fn expected(&self) -> Vec<f64> {
+        self.expected.iter().map(|square| square.sqrt()).collect()
     }
 
     /// The robust standard error of each weight, in the order of [`Model::coefficients`]; NaN without rows, or with a single cluster.

@@ -4,7 +4,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
 use vi_models::ModelError;
-use vi_models::online::{BeliefKind, Kind, Model, Observation, OnlineSettings, PriorScale, Row, Sandwich};
+use vi_models::online::{BeliefKind, Kind, Memory, Model, Observation, OnlineSettings, PriorScale, Row, Sandwich};
 
 /// A regression on two inputs, whose noise grows with the first.
 struct Data {
@@ -88,6 +88,15 @@ fn numbers_have_the_errors_of_least_squares() {
         assert!(found.iter().zip(expected).all(|(a, b)| (a / b - 1.0).abs() < 1e-6), "{found:?} {expected:?}");
     };
     close(&data.robust(&model, |y| y, |_| None), by_hand(&rows(|_| None)));
+    // With the noise of the model they are the posterior's deviations, which have the variance of a Student-t of 60 degrees of freedom.
+    let mut own = Sandwich::new(&model).unwrap();
+    for (row, y) in data.rows.iter().zip(&data.labels) {
+        own.add(Row::Dense(row), Observation::new(*y), None).unwrap();
+    }
+    for (expected, weight) in own.expected().iter().zip(&model.coefficients().unwrap()[0]) {
+        let ratio = expected / weight.belief.standard_deviation();
+        assert!((ratio * (60.0_f64 / 58.0).sqrt() - 1.0).abs() < 1e-3, "{ratio}");
+    }
     let few = (12.0_f64 / 11.0 * 59.0 / 57.0).sqrt();
     let clusters = by_hand(&rows(|i| Some(i % 12))).map(|error| few * error);
     close(&data.robust(&model, |y| y, |i| Some(i as u64 % 12)), clusters);
@@ -153,6 +162,7 @@ fn what_has_no_robust_errors_says_so() {
         (classes, classes.default_settings()),
         (Kind::Ordered { classes: 3 }, OnlineSettings::default()),
         (Kind::Two, diagonal),
+        (Kind::Two, OnlineSettings { memory: Memory::Fading(0.99), ..OnlineSettings::default() }),
     ];
     for (kind, settings) in others {
         let model = Model::new(kind, 2, settings).unwrap();

@@ -41,6 +41,9 @@ impl Chosen {
     }
 }
 
+/// The fewest rows that tell the tails of a logarithm; with fewer their exponential is beyond all labels.
+const FEWEST_OF_LOG: usize = 200;
+
 /// The name of a family.
 fn name(kind: Kind) -> &'static str {
     match kind {
@@ -90,7 +93,8 @@ pub(crate) fn chosen(
     let (plain, others) = plan.kinds(&target.kind, schema.names().len());
     let model = new(plain)?;
     // A kind that does not take the belief is none of the candidates.
-    let others: Vec<Model> = others.into_iter().filter_map(|kind| tried(kind).ok()).collect();
+    let enough = |kind: &Kind| records.len() >= FEWEST_OF_LOG || !matches!(kind, Kind::LogVarying { .. });
+    let others: Vec<Model> = others.into_iter().filter(enough).filter_map(|kind| tried(kind).ok()).collect();
     if others.is_empty() {
         return Ok((model, None));
     }

@@ -8,6 +8,7 @@ use vi_models::online::Sandwich;
 use crate::TermsError;
 use crate::table::document::Document;
 use crate::table::learn::reading;
+use crate::table::schema::is_missing;
 use crate::table::source::{Record, Source};
 use crate::table::text::{add, grouped, many, number, shortened, wrapped};
 use crate::told::Origin;
@@ -27,11 +28,13 @@ pub struct Errors {
     pub sd: f64,
     /// The robust standard error.
     pub robust: f64,
+    /// What that would be if the noise were the model's.
+    pub expected: f64,
 }
 
 impl Errors {
     fn differ(&self) -> bool {
-        !(self.robust < DIFFER * self.sd && self.sd < DIFFER * self.robust)
+        self.robust > DIFFER * self.expected || self.expected > DIFFER * self.robust
     }
 }
 
@@ -41,6 +44,8 @@ impl Errors {
 pub struct RobustErrors {
     /// The rows that they are made of.
     pub rows: u64,
+    /// The rows that the model has learned.
+    pub learned: u64,
     /// The number of clusters whose rows may depend on each other, if there are any.
     pub clusters: Option<u64>,
     /// The coefficients, the intercept first.
@@ -67,8 +72,10 @@ impl Document {
                 let at = reader.observed(self.groups.as_ref(), &record, label);
                 let inputs = reader.row(&self.means, &record, row)?;
                 let cluster = place.map(|place| {
-                    let next = known.len() as u64;
-                    *known.entry(record.field(place).to_owned()).or_insert(next)
+                    let (next, field) = (known.len() as u64, record.field(place));
+                    // A row without a cluster is one by itself.
+                    let name = if is_missing(field) { format!("\0{row}") } else { field.to_owned() };
+                    *known.entry(name).or_insert(next)
                 });
                 sums.add(inputs, at, cluster).map_err(|source| TermsError::Row { row, source })?;
                 rows += 1;
@@ -86,11 +93,13 @@ impl Document {
             let what = "has one value in all rows; robust errors need many clusters".to_owned();
             return Err(source.refused(TermsError::Option { option: "clusters", value: column.to_owned(), what }));
         }
-        let coefficients = self.with_errors(&sums.deviations()).map_err(|error| source.refused(error))?;
-        Ok(RobustErrors { rows, clusters: clusters.map(|(_, clusters)| clusters), coefficients })
+        let coefficients =
+            self.with_errors(&sums.deviations(), &sums.expected()).map_err(|error| source.refused(error))?;
+        let learned = self.model.observations();
+        Ok(RobustErrors { rows, learned, clusters: clusters.map(|(_, clusters)| clusters), coefficients })
     }
 
-    fn with_errors(&self, robust: &[f64]) -> Result<Vec<Errors>, TermsError> {
+    fn with_errors(&self, robust: &[f64], expected: &[f64]) -> Result<Vec<Errors>, TermsError> {
         let told = self.schema.shape.as_ref().map_or_else(Vec::new, |terms| terms.told(Origin::Zero));
         let all: Vec<_> = self.model.coefficients()?.into_iter().flatten().collect();
         let first = all.len() - self.model.inputs();
@@ -99,11 +108,13 @@ impl Document {
             Some([(_, unit)]) => Some(*unit),
             _ => Some(1.0),
         };
-        let own = all.into_iter().zip(robust).enumerate().filter_map(|(at, (own, robust))| {
-            let unit = unit(at)?;
-            let (mean, sd) = (unit * own.belief.mean(), unit * own.belief.standard_deviation());
-            Some(Errors { name: own.name, mean, sd, robust: unit * robust })
-        });
+        let own = all.into_iter().zip(robust.iter().zip(expected)).enumerate().filter_map(
+            |(at, (own, (robust, expected)))| {
+                let unit = unit(at)?;
+                let (mean, sd) = (unit * own.belief.mean(), unit * own.belief.standard_deviation());
+                Some(Errors { name: own.name, mean, sd, robust: unit * robust, expected: unit * expected })
+            },
+        );
         Ok(own.collect())
     }
 }
@@ -121,7 +132,10 @@ impl RobustErrors {
                 format!("standard errors for rows that depend on each other in {clusters} clusters (CR1)")
             }
         };
-        let mut text = wrapped("robust        ", &[of, format!("by {}", many(self.rows, "row"))]);
+        let others = (self.rows != self.learned)
+            .then(|| format!("but the model has learned {}: give these", many(self.learned, "row")));
+        let by = [of, format!("by {}", many(self.rows, "row"))];
+        let mut text = wrapped("robust        ", &by.into_iter().chain(others).collect::<Vec<_>>());
         add(&mut text, &format!("  {:<38} {:>10} {:>10} {:>10}", "", "mean", "sd", "robust"));
         for own in all.iter().take(most) {
             let [mean, sd, robust] = [own.mean, own.sd, own.robust].map(number);

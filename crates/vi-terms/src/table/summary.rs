@@ -372,7 +372,10 @@ pub fn scores(summary: &Summary) -> String {
     line("log loss, nats a row", number(summary.log_loss), summary.plain_log_loss.map(number));
     if let Some(rmse) = summary.rmse_of_medians {
         line("root mean squared error, medians", number(rmse), summary.plain_rmse.map(number));
-        line("root mean squared error, means", number(summary.rmse.unwrap_or(f64::NAN)), None);
+        // A few first rows, whose spread is not known yet, can have means of any size.
+        if let Some(means) = summary.rmse.filter(|means| *means < 100.0 * rmse) {
+            line("root mean squared error, means", number(means), None);
+        }
     } else if let Some(rmse) = summary.rmse {
         line("root mean squared error", number(rmse), summary.plain_rmse.map(number));
     }
