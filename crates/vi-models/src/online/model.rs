@@ -461,7 +461,7 @@ impl Model {
         }, _model => not_of_groups("covariance of the weights of a model of groups"))
     }
 
-    /// What ties the weights to the predictor of a row.
+    /// The covariances of the weights with the predictor of a row.
     pub(super) fn gains(&self, row: Row<'_>) -> Result<Gains, ModelError> {
         if let Self::Ordered(_) | Self::Survival(_) = self {
             return Err(ModelError::Unsupported { what: "robust error of a weight of ordered classes or times" });

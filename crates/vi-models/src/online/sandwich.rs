@@ -1,4 +1,4 @@
-//! Standard errors of weights that hold where the noise is not what the model takes it for.
+//! Standard errors of weights that hold where the noise differs from the model's.
 //!
 //! ```text
 //! V = Σ_g r_g·r_gᵀ,   r_g = P Σ_{i∈g} ψ_i·x_i

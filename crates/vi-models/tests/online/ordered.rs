@@ -34,7 +34,7 @@ fn stream(n: usize, cuts: &[f64], seed: u64) -> (Vec<f64>, Vec<f64>) {
 }
 
 /// A model whose rows are learned one by one from a given prior, in the units of the inputs.
-fn plain(belief: BeliefKind) -> OnlineSettings {
+pub(crate) fn plain(belief: BeliefKind) -> OnlineSettings {
     OnlineSettings {
         prior_scale: PriorScale::Given(1.0),
         standardise: Standardise::Never,
@@ -44,7 +44,7 @@ fn plain(belief: BeliefKind) -> OnlineSettings {
     }
 }
 
-fn near(a: f64, b: f64, tolerance: f64, what: &str) {
+pub(crate) fn near(a: f64, b: f64, tolerance: f64, what: &str) {
     assert!((a - b).abs() <= tolerance, "{what}: {a} {b}");
 }
 

@@ -11,6 +11,7 @@ use vi_models::online::{
     RefineSettings, Row, Standardise, Start,
 };
 
+use crate::ordered::{near, plain};
 use crate::{KINDS, settings};
 
 const WEIGHTS: [f64; 2] = [0.8, -0.5];
@@ -45,21 +46,6 @@ fn stream(n: usize, seed: u64) -> (Vec<f64>, Vec<Observation>) {
 
 fn cuts() -> Cuts {
     Cuts::new(&CUTS, 25.0).unwrap()
-}
-
-/// A model whose rows are learned one by one from a given prior, in the units of the inputs.
-fn plain(belief: BeliefKind) -> OnlineSettings {
-    OnlineSettings {
-        prior_scale: PriorScale::Given(1.0),
-        standardise: Standardise::Never,
-        start: Start::OnePass,
-        belief,
-        ..OnlineSettings::default()
-    }
-}
-
-fn near(a: f64, b: f64, tolerance: f64, what: &str) {
-    assert!((a - b).abs() <= tolerance, "{what}: {a} {b}");
 }
 
 /// With one interval and no inputs the posterior of the hazard is nearly that of a Gamma prior.

@@ -213,7 +213,7 @@ impl<F: ScalarFamily> Engine<F> {
     }
 }
 
-/// What ties the weights of a model to the predictor of a row, in the caller's units.
+/// The covariances of the weights with the predictor of a row, its variance and that of the noise, in the caller's units.
 pub(in crate::online) struct Gains {
     /// The covariance of each weight with the predictor, the intercept first.
     pub(in crate::online) weights: Vec<f64>,

@@ -82,7 +82,7 @@ pub struct Together {
     pub(in crate::online) quadratic: f64,
 }
 
-/// Names of the steps of a row, and what their predictors are multiplied by and shifted by where they are told.
+/// Names of the steps of a row, with the factor and the shift of their predictors in summaries.
 #[derive(Debug, Clone)]
 pub struct Levels {
     pub(in crate::online) names: Vec<String>,
