@@ -142,7 +142,7 @@ impl Online {
     }
 
     /// The position of the model that the first rows prefer, this one or one of `others`, and how many nats each is behind it; none has
-    /// learned anything, and none does.
+    /// learned anything, and none does. Models of counts beside one of numbers are left out where the labels may not be counts.
     #[pyo3(signature = (others, rows, y, weight=None, offset=None, size=None))]
     #[expect(clippy::too_many_arguments, reason = "the arrays of a call")]
     fn preferred(
@@ -163,6 +163,11 @@ impl Online {
             others.iter().map(|other| other.get().look(py, |model| Ok(model.clone()))).collect::<PyResult<_>>()?;
         self.look(py, |model| {
             let observed = observed(model, n, parts);
+            let is_of_counts =
+                |model: &Model| matches!(model, Model::Count(_) | Model::LearnedSpread(_) | Model::ZeroInflated(_));
+            let counted = is_of_counts(model) || parts.0.is_some_and(Trial::may_be_counts);
+            let taken: Vec<bool> = others.iter().map(|other| counted || !is_of_counts(other)).collect();
+            let others = others.into_iter().zip(&taken).filter_map(|(other, taken)| taken.then_some(other)).collect();
             let mut trial = Trial::new(model.clone(), others);
             let mut memory = Vec::new();
             let rows = given.split(n, self.inputs, &mut memory).map_err(ModelError::from)?;
@@ -172,8 +177,13 @@ impl Online {
                 }
                 trial.learn(row, observed)?;
             }
-            let behind = trial.behind();
-            let place = behind.iter().position(|(kind, _)| *kind == trial.chosen()).unwrap_or(0);
+            let mut tried = trial.behind().into_iter();
+            let left_out = (Kind::Count, f64::INFINITY);
+            let behind: Vec<(Kind, f64)> = std::iter::once(true)
+                .chain(taken)
+                .map(|taken| taken.then(|| tried.next()).flatten().unwrap_or(left_out))
+                .collect();
+            let place = behind.iter().position(|(kind, nats)| *kind == trial.chosen() && nats.is_finite()).unwrap_or(0);
             Ok((place, behind.into_iter().map(|(_, nats)| nats).collect()))
         })
     }

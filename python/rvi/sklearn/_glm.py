@@ -25,7 +25,7 @@ FAMILIES = {
 
 #: Families that the first rows choose among, the plain one first.
 CHOICES = {
-    "auto": ("gaussian", "log_normal", "robust", "varying"),
+    "auto": ("gaussian", "log_normal", "robust", "varying", "poisson", "negative_binomial", "zero_inflated"),
     "count": ("poisson", "negative_binomial", "zero_inflated"),
 }
 
@@ -43,7 +43,8 @@ class BayesianGLMRegressor(OnlineRegressor):
     'varying'             a spread that follows the inputs, tails  mean
     'log_varying'         the same for positive numbers            log of the median
     'auto'                numbers: 'gaussian', 'log_normal',
-                          'robust' or 'varying'
+                          'robust' or 'varying'; where they may
+                          be counts, those of 'count' too
     'poisson'             counts, ``exposure``                     log of mean over exposure
     'negative_binomial'   counts that vary more, ``exposure``      log of mean over exposure
     'zero_inflated'       the same with excess zeros, ``exposure`` log of mean of the others
@@ -52,6 +53,7 @@ class BayesianGLMRegressor(OnlineRegressor):
     'logit', 'probit'     0 and 1                                  log odds; normal quantile
     ===================== ======================================== =============================
 
+    Numbers may be counts where all are whole, none is negative, two in a hundred are 0, and they vary at least as Poisson counts of their mean.
     The best family is the one of the highest evidence on the first rows (at most 1000) of the first fit. Degrees of freedom and scale of the
     Student-t noise of 'robust' are learned, and with 'varying' the logarithm of its scale has a regression of its own. With 'zero_inflated' a share of the labels is 0 whatever the inputs, learned with the size.
 

@@ -8,10 +8,12 @@
 //! ```text
 //! kind_k is chosen before the plain kind₀ if Σ_{t > n/2} [log p(y_t | y₁ … y_{t−1}, kind_k) − log p(y_t | y₁ … y_{t−1}, kind₀)] > margin
 //! ```
+//!
+//! Beside counts, the `p(y)` of a density is the probability that it gives to the cell of the count, from `y − ½` to `y + ½`.
 
 use std::collections::HashMap;
 
-use super::{Kind, Model, Observation, Row};
+use super::{Kind, Model, Observation, Prediction, Row};
 use crate::ModelError;
 
 /// Rows after which a trial ends.
@@ -26,6 +28,12 @@ const BEHIND: f64 = 100.0;
 /// Nats by which another candidate must be better than the plain one.
 const MARGIN: f64 = 1.0;
 
+/// The probability of a cell below which the difference of two others has too few digits.
+const DIGITS: f64 = 1e-9;
+
+/// The least share of zeros among counts.
+const FEWEST_ZEROS: f64 = 0.02;
+
 /// The least number of equal labels that are a point mass.
 const FEWEST_EQUAL: u64 = 10;
 
@@ -35,6 +43,8 @@ const FEWEST_EQUAL: u64 = 10;
 /// The plain candidate is chosen unless another is better by more than a nat, and one with excess zeros only if it is better by a further nat than
 /// those without. A candidate that cannot learn a row that another could is out, and so is one that is 100 nats behind after 90, 180, 360, … rows,
 /// which bounds the cost. The trial ends after 2000 rows.
+///
+/// Beside kinds of counts, the densities of numbers count by the probability of the cell around a label, one wide.
 ///
 /// Where more than half the labels are one number, kinds with heavy tails are out too, if they are not the plain one: a learned scale shrinks to
 /// that number, where the density has no bound, and the mean and the intervals of all other labels are lost.
@@ -65,6 +75,8 @@ struct Candidate {
     model: Model,
     /// Whether it is out where most labels are one number.
     is_heavy: bool,
+    /// Whether its densities are compared with probabilities of counts.
+    in_cells: bool,
     /// The sum of the log probabilities of the labels, after each row.
     scores: Vec<f64>,
     /// How many nats it was behind the best when it was given up, if it was; infinite where it could not learn a row.
@@ -73,7 +85,7 @@ struct Candidate {
 
 impl Candidate {
     fn new(model: Model) -> Self {
-        Self { model, is_heavy: false, scores: Vec::new(), out: None }
+        Self { model, is_heavy: false, in_cells: false, scores: Vec::new(), out: None }
     }
 
     /// Predicts a label and then learns it. Where the prediction is beyond floats, the log evidence tells what the label adds to it.
@@ -83,7 +95,11 @@ impl Candidate {
     fn learn(&mut self, row: Row<'_>, observed: Observation) -> Result<f64, ModelError> {
         let before = self.model.evidence();
         let predicted = self.model.predict_and_update(row, observed)?;
-        let told = predicted.and_then(|predicted| predicted.log_density_of(observed)).ok();
+        let told = predicted.and_then(|predicted| {
+            let density = predicted.log_density_of(observed)?;
+            if self.in_cells { of_cell(&predicted, observed.label, density) } else { Ok(density) }
+        });
+        let told = told.ok();
         let of_label = told.filter(|told| told.is_finite()).map(|told| observed.weight * told);
         Ok(of_label.unwrap_or_else(|| self.model.evidence() - before))
     }
@@ -94,6 +110,21 @@ impl Candidate {
         let at = |rows: usize| if rows == 0 { 0.0 } else { self.scores[rows - 1] };
         Some(at(n) - at(n / 2)).filter(|gained| self.out.is_none() && gained.is_finite())
     }
+}
+
+/// The log probability of the cell of a count under a density, which is near the log density where the cell is a small part of a tail.
+///
+/// # Errors
+/// Those of the prediction.
+fn of_cell(predicted: &Prediction, count: f64, density: f64) -> Result<f64, ModelError> {
+    let (above, below) = (predicted.below(count + 0.5)?, predicted.below(count - 0.5)?);
+    let mass = above.zip(below).map_or(0.0, |(above, below)| above.1 - below.1);
+    Ok(if mass > DIGITS { mass.ln() } else { density.min(DIGITS.ln()) })
+}
+
+/// Whether labels of this kind are counts.
+fn is_of_counts(kind: Kind) -> bool {
+    matches!(kind, Kind::Count | Kind::LearnedSpread | Kind::ZeroInflated)
 }
 
 impl Trial {
@@ -107,8 +138,31 @@ impl Trial {
             let is_heavy = matches!(model, Model::Robust(_) | Model::Varying(_));
             Candidate { is_heavy, ..Candidate::new(model) }
         };
-        let others = others.into_iter().map(other).collect();
-        Self { plain: Candidate::new(plain), others, rows: 0, labels: HashMap::new() }
+        let others: Vec<Candidate> = others.into_iter().map(other).collect();
+        let mut trial = Self { plain: Candidate::new(plain), others, rows: 0, labels: HashMap::new() };
+        if trial.candidates().any(|own| is_of_counts(own.model.kind())) {
+            trial.remaining().for_each(|own| own.in_cells = !is_of_counts(own.model.kind()));
+        }
+        trial
+    }
+
+    /// Whether labels may be counts, so that kinds of counts are worth a trial beside those of numbers: all are whole, none is negative, two in a
+    /// hundred are 0, and they vary at least as Poisson counts of their mean. Without a 0 the kinds of numbers are as good, and quicker.
+    ///
+    /// ```
+    /// use vi_models::online::Trial;
+    /// assert!(Trial::may_be_counts(&[0.0, 3.0, 1.0, 7.0]));
+    /// assert!(!Trial::may_be_counts(&[18.0, 36.0, 24.0]) && !Trial::may_be_counts(&[0.0, 0.5]));
+    /// ```
+    #[must_use]
+    pub fn may_be_counts(labels: &[f64]) -> bool {
+        let n = labels.len().max(1) as f64;
+        let mean = labels.iter().sum::<f64>() / n;
+        let variance = labels.iter().map(|y| (y - mean) * (y - mean)).sum::<f64>() / n;
+        let zeros = labels.iter().filter(|y| **y == 0.0).count() as f64;
+        let whole = labels.iter().all(|y| *y >= 0.0 && y.fract() == 0.0);
+        // A mixture of Poisson counts varies no less than its mean.
+        whole && zeros >= FEWEST_ZEROS * n && mean > 0.0 && variance >= mean
     }
 
     fn candidates(&self) -> impl Iterator<Item = &Candidate> {
@@ -267,6 +321,23 @@ mod tests {
             assert!(matches!(kind, Kind::Number { .. }) && behind == f64::INFINITY, "{kind:?} {behind}");
             assert!(chosen(2, at_once).1.is_finite());
         }
+    }
+
+    /// Of labels that are 0 wherever the input is, a density can be as high as it likes; the probability of a count is at most 1.
+    #[test]
+    fn densities_beside_counts_are_compared_by_cells() {
+        let new = |kind: Kind| Model::new(kind, 1, kind.default_settings()).unwrap();
+        let label = |t: u32| if t % 5 < 2 { 0.0 } else { f64::from(1 + t * 7 % 4) };
+        let behind = |others: Vec<Kind>| {
+            let mut trial = Trial::new(new(Kind::Number { noise: (0.5, 0.1) }), others.into_iter().map(new).collect());
+            for t in 0..200 {
+                trial.learn(Row::Dense(&[f64::from(u8::from(t % 5 < 2))]), Observation::new(label(t))).unwrap();
+            }
+            trial.behind()[0].1
+        };
+        let varying = Kind::Varying { unit: (0.0, 1.0) };
+        let (alone, beside) = (behind(vec![varying]), behind(vec![varying, Kind::Count]));
+        assert!(alone > 3.0 * beside && beside > 0.0, "{alone} {beside}");
     }
 
     #[test]

@@ -46,6 +46,11 @@ pub trait CountPrediction: GaussianExpectation {
         0.0
     }
 
+    /// About the most information on the predictor that a count up to `y` has where it is likely: by default its mean.
+    fn most_information(&self, y: f64) -> f64 {
+        y + 1.0
+    }
+
     /// A draw of `y` given `t`.
     ///
     /// # Errors
@@ -207,6 +212,11 @@ impl CountPrediction for NegativeBinomial<Mixture8> {
         (self.size() + y) / (y + 1.0)
     }
 
+    /// `m·r/(m + r)` is less than `r`.
+    fn most_information(&self, y: f64) -> f64 {
+        (y + 1.0).min(self.size() + 1.0)
+    }
+
     /// Draws a Poisson whose mean has a gamma distribution of shape `r`.
     fn draw<R: Rng + ?Sized>(&self, t: f64, rng: &mut R) -> Result<f64, Error> {
         let scale = self.exposure() * t.exp() / self.size();
@@ -247,6 +257,10 @@ impl CountPrediction for ZeroInflated {
         self.counts().recurrence_step(y)
     }
 
+    fn most_information(&self, y: f64) -> f64 {
+        self.counts().most_information(y)
+    }
+
     fn draw<R: Rng + ?Sized>(&self, t: f64, rng: &mut R) -> Result<f64, Error> {
         if rng.random::<f64>() < self.share() { Ok(0.0) } else { self.counts().draw(t, rng) }
     }
@@ -279,6 +293,10 @@ impl<L: CountPrediction> CountPrediction for Offset<L> {
 
     fn recurrence_step(&self, y: f64) -> f64 {
         self.likelihood().recurrence_step(y)
+    }
+
+    fn most_information(&self, y: f64) -> f64 {
+        self.likelihood().most_information(y)
     }
 
     fn draw<R: Rng + ?Sized>(&self, t: f64, rng: &mut R) -> Result<f64, Error> {

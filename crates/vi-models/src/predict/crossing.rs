@@ -22,7 +22,7 @@ const MOST_TERMS: f64 = 64.0;
 const LEAST_LOG: f64 = -700.0;
 /// The number of points taken together.
 const BLOCK: usize = 16;
-const MOST_BLOCKS: usize = 6;
+const MOST_BLOCKS: usize = 32;
 /// Where the density ends, as a logarithm relative to its mode.
 const END: f64 = -36.0;
 /// A sum in equal steps is accepted if the density sums to 1 this closely, and if every second point gives the same answer to the

@@ -11,7 +11,7 @@ use crate::{Interval, ModelError, check};
 
 /// The most counts, and the most points of one prediction on either side of its middle.
 const MOST_COUNTS: f64 = 256.0;
-const MOST_HALF: f64 = 127.0;
+const MOST_HALF: f64 = 511.0;
 /// Where the density of the predictor ends, in standard deviations: 2.6e-12 lie beyond.
 const END: f64 = 7.0;
 /// The step, in widths of density and likelihood together.
@@ -30,9 +30,11 @@ where
     P: Iterator<Item = (f64, &'a CountsPredicted<L>)> + Clone,
 {
     let largest = parts.clone().map(|(_, part)| bound(part, levels[N - 1])).fold(0.0, f64::max);
-    if largest > MOST_COUNTS || largest.is_nan() {
+    // The bound is far away where the predictor is uncertain.
+    if !(largest <= MOST_COUNTS || reached(parts.clone())? > levels[N - 1]) {
         return None;
     }
+    let largest = largest.min(MOST_COUNTS);
     let (mut walks, mut excess) = (Vec::new(), 0.0);
     for (weight, part) in parts {
         walks.push(Walk::new(weight, part, largest)?);
@@ -88,6 +90,11 @@ impl<L: CountPrediction> Mixture<CountsPredicted<L>> {
     }
 }
 
+/// `P(Y ≤ y)` at the most counts; `None` where it cannot be computed.
+fn reached<'a, L: CountPrediction + 'a>(parts: impl Iterator<Item = (f64, &'a CountsPredicted<L>)>) -> Option<f64> {
+    parts.map(|(weight, part)| part.cdf(MOST_COUNTS).ok().map(|below| weight * below)).sum()
+}
+
 /// An upper bound of the quantile: by Cantelli's inequality it is no further from the mean than `√(p/(1−p))` standard deviations.
 fn bound<L: CountPrediction>(part: &CountsPredicted<L>, level: f64) -> f64 {
     let deviations = (level / (1.0 - level)).sqrt();
@@ -111,8 +118,7 @@ impl<'a, L: CountPrediction> Walk<'a, L> {
     fn new(weight: f64, part: &'a CountsPredicted<L>, largest: f64) -> Option<Self> {
         let likelihood = part.likelihood();
         let (a, nu) = (part.projection.mean, part.projection.variance);
-        // The information of a count about the predictor is at most its mean.
-        let step = STEP / (1.0 + nu * (largest + 1.0)).sqrt();
+        let step = STEP / (1.0 + nu * likelihood.most_information(largest)).sqrt();
         let half = (END / step).ceil();
         if half.is_nan() || half > MOST_HALF {
             return None;

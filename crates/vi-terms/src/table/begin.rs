@@ -112,7 +112,7 @@ fn document_of(
     } else {
         records
     };
-    let (target, mut schema, asked) = inferred(options, known, named, columns, (all, records))?;
+    let (mut target, mut schema, asked) = inferred(options, known, named, columns, (all, records))?;
     if let (Some(shape), true) = (options.shape, !asked.is_empty() || columns.entries().is_some()) {
         let what = if asked.is_empty() { "not available for a sparse file" } else { "the formula names its own terms" };
         return Err(wrong("shape", &format!("{shape:?}").to_lowercase(), what));
@@ -154,19 +154,20 @@ fn document_of(
         unscaled: options.unscaled,
         family: options.family,
         unlogged: known.unlogged,
+        counted: options.family == Family::Auto && !known.uncounted && target.may_be_counts(records, columns)?,
         keep_sample: !options.no_sample,
         blocks: schema.shape.as_ref().map_or_else(Vec::new, Terms::block_sizes),
         as_they_are: schema.shape.as_ref().map_or(0, |terms| terms.width() - terms.inputs().len()),
     };
-    let correlated = |schema: &mut Schema, kind: Kind, before: Option<Seen>| {
+    let correlated = |schema: &mut Schema, target: &Target, kind: Kind, before: Option<Seen>| {
         let seen = Seen::by(kind);
         if before != Some(seen) {
-            correlate(schema, &asked.groups, (&target, kind), all, columns)?;
+            correlate(schema, &asked.groups, (target, kind), all, columns)?;
         }
         Ok::<_, TermsError>(seen)
     };
     let plain = plan.kinds(&target.kind, schema.width()).0;
-    let seen = correlated(&mut schema, plain, None)?;
+    let seen = correlated(&mut schema, &target, plain, None)?;
     if let Some(text) = &options.features {
         let what = "must be `rff:300` (300 random features) or `poly:2` (powers up to 2, at most 8)";
         let features = Features::parse(text).ok_or_else(|| wrong("features", text, what))?;
@@ -186,9 +187,9 @@ fn document_of(
         // The scales of the inputs have the prior's in them.
         plan.prior = PriorScale::Given(1.0);
     }
-    let (model, chosen) = chosen(&plan, &schema, &target, records, columns)?;
+    let (model, chosen) = chosen(&plan, &schema, &mut target, records, columns)?;
     // Another family than the plain one sees the labels in another way.
-    correlated(&mut schema, model.kind(), Some(seen))?;
+    correlated(&mut schema, &target, model.kind(), Some(seen))?;
     let noise = plan.noise();
     let mut document = Document::new(target, schema, model, noise);
     (document.relevance, document.chosen, document.means) = (relevance, chosen, means);

@@ -44,6 +44,14 @@ impl Chosen {
 /// The fewest rows that tell the tails of a logarithm; with fewer their exponential is beyond all labels.
 const FEWEST_OF_LOG: usize = 200;
 
+/// The families of counts.
+const COUNTS: [&str; 3] = ["poisson", "negative-binomial", "zero-inflated"];
+
+/// Whether labels of this kind are counts.
+fn is_count(kind: Kind) -> bool {
+    COUNTS.contains(&name(kind))
+}
+
 /// The name of a family.
 fn name(kind: Kind) -> &'static str {
     match kind {
@@ -74,11 +82,32 @@ pub(crate) fn spread_out(records: &[Record]) -> impl Iterator<Item = &Record> {
     (0..n).map(move |k| &records[k * step % n])
 }
 
-/// A model with nothing learned, of the family that the first records prefer where there are several.
+/// A model with nothing learned, of the family that the first records prefer where there are several; where that is one of counts, so is the target.
 ///
 /// # Errors
 /// Settings that no model of the plain family takes; a column that is not there.
 pub(crate) fn chosen(
+    plan: &Plan,
+    schema: &Schema,
+    target: &mut Target,
+    records: &[Record],
+    columns: &Columns,
+) -> Result<(Model, Option<Chosen>), TermsError> {
+    let (model, by_numbers) = among(plan, schema, target, records, columns)?;
+    if target.kind != TargetKind::Number || !is_count(model.kind()) {
+        return Ok((model, by_numbers));
+    }
+    target.kind = TargetKind::Count;
+    let (model, mut of_counts) = among(plan, schema, target, records, columns)?;
+    if let (Some(chosen), Some(before)) = (&mut of_counts, by_numbers) {
+        let numbers = before.better_than.into_iter().filter(|(name, _)| !COUNTS.contains(&name.as_str()));
+        chosen.better_than.extend(numbers);
+    }
+    Ok((model, of_counts))
+}
+
+/// The same among the families of the target's kind, of a number that may be a count those of counts too.
+fn among(
     plan: &Plan,
     schema: &Schema,
     target: &Target,

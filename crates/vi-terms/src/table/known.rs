@@ -10,7 +10,7 @@ use crate::table::begin::target_name;
 use crate::table::options::{Family, Options};
 use crate::table::schema::is_missing;
 use crate::table::source::Source;
-use crate::table::target::{SHOWN_CLASS, values_of};
+use crate::table::target::{COUNT, SHOWN_CLASS, values_of};
 
 /// Facts that a failed pass over a table has shown, by which another pass succeeds.
 #[derive(Debug, Default)]
@@ -21,6 +21,8 @@ pub struct Known {
     pub(crate) values: Vec<String>,
     /// Whether the target has values without a logarithm.
     pub(crate) unlogged: bool,
+    /// Whether the target has values that are no counts.
+    pub(crate) uncounted: bool,
 }
 
 impl Known {
@@ -42,6 +44,13 @@ impl Known {
         if is_chosen && !self.unlogged && is_of_logarithm(error) {
             self.unlogged = true;
             return Ok(Some("without the logarithm"));
+        }
+        if options.family == Family::Auto
+            && !self.uncounted
+            && matches!(error, TermsError::Field { expected: COUNT, .. })
+        {
+            self.uncounted = true;
+            return Ok(Some("without counts"));
         }
         if options.classes.is_empty() && self.values.is_empty() && is_of_classes(error) {
             let mut source = open()?;

@@ -49,6 +49,8 @@ pub(crate) struct Plan {
     pub(crate) family: Family,
     /// Whether the target is known to have values without a logarithm.
     pub(crate) unlogged: bool,
+    /// Whether a number may be a count.
+    pub(crate) counted: bool,
     /// Whether a sample of the rows is kept.
     pub(crate) keep_sample: bool,
     /// How many inputs that follow one another share a prior scale.
@@ -113,6 +115,9 @@ impl Plan {
                                 let varying = [Kind::Varying { unit }, Kind::LogVarying { unit: log_unit }];
                                 others.extend(varying.into_iter().filter(|_| !self.correlated));
                             }
+                        }
+                        if self.counted && self.scales.is_none() {
+                            others.extend([Kind::Count, Kind::LearnedSpread]);
                         }
                         (Kind::Number { noise }, several(others))
                     }

@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
+use vi_models::online::Trial;
 
 use crate::TermsError;
 use crate::table::options::Family;
 use crate::table::schema::{MANY, distinct, distinct_words, is_missing, nearly_all, numeral};
-use crate::table::source::{Record, Source};
+use crate::table::source::{Columns, Record, Source};
 use crate::table::times::Event;
 
 /// The column to predict, and what its values are.
@@ -57,6 +58,9 @@ impl TargetKind {
 
 /// What a text of a target of classes should have been.
 pub(crate) const SHOWN_CLASS: &str = "a class that the first rows have shown";
+
+/// What a text of a target of counts should have been.
+pub(crate) const COUNT: &str = "a count";
 
 /// Values of a target that are kept to tell what it is.
 const MOST_VALUES: usize = 10_000;
@@ -217,9 +221,22 @@ impl Target {
             }
             TargetKind::Count => {
                 let value = numeral(text).filter(|x| x.is_finite() && *x >= 0.0 && x.fract() == 0.0);
-                value.map(Some).ok_or_else(|| wrong("a count", ""))
+                value.map(Some).ok_or_else(|| wrong(COUNT, ""))
             }
         }
+    }
+
+    /// Whether numbers [may be counts](Trial::may_be_counts).
+    ///
+    /// # Errors
+    /// A column that is not there.
+    pub(crate) fn may_be_counts(&self, records: &[Record], columns: &Columns) -> Result<bool, TermsError> {
+        if self.kind != TargetKind::Number {
+            return Ok(false);
+        }
+        let place = columns.position(&self.column)?;
+        let labels: Vec<f64> = records.iter().filter_map(|record| numeral(record.field(place))).collect();
+        Ok(Trial::may_be_counts(&labels))
     }
 
     /// A description for people.

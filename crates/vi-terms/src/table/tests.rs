@@ -77,6 +77,29 @@ fn a_class_that_comes_after_the_first_rows_is_learned_in_a_second_pass() {
     assert_eq!(document.target.describe(), "y, one of 3 classes");
 }
 
+/// Whole numbers with zeros that vary as counts do are counts unless a later one is none.
+#[test]
+fn numbers_that_vary_as_counts_are_counts() {
+    let columns = Columns::new(["x", "y"].map(str::to_owned), None);
+    let of = |k: u32, y: String| [(k * 7 % 23).to_string(), y].into_iter().collect::<Record>();
+    // About e^(x/8), in 0 … 31; zeros where x is small.
+    let count = |k: u32| ((f64::from(k * 7 % 23) / 8.0).exp() * f64::from(k * k % 13) / 7.0).floor();
+    let options = Options { target: Some("y".to_owned()), sniff: 300, ..Options::default() };
+    let fitted = |last: &str, options: &Options| {
+        let rows = |k: u32| of(k, if k == 399 { last.to_owned() } else { count(k).to_string() });
+        fit(options, &Input::in_memory("counts", false), false, || Ok(Rows::new(&columns, (0..400).map(rows)))).unwrap()
+    };
+    let document = fitted("4", &options);
+    assert_eq!(document.target.describe(), "y, a count");
+    let better_than = &document.chosen.as_ref().unwrap().better_than;
+    let behind = |name: &str| better_than.iter().find(|(own, _)| own == name).and_then(|(_, nats)| *nats).unwrap();
+    assert!(behind("poisson") > 1.0 && behind("gaussian") > 1.0 && behind("varying") > 1.0, "{better_than:?}");
+    assert_eq!(better_than.len(), 7, "{better_than:?}");
+    assert_eq!(fitted("4.5", &options).target.describe(), "y, a number");
+    let number = Options { family: Family::Number, ..options.clone() };
+    assert_eq!(fitted("4", &number).target.describe(), "y, a number");
+}
+
 /// The mean of the exponential of what is hardly known is beyond all labels, so that first rows make up the error of means.
 #[test]
 fn the_error_of_medians_stands_beside_that_of_means_of_labels_that_are_learned_by_their_logarithm() {
