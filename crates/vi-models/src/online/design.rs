@@ -146,6 +146,11 @@ impl Values {
         }
     }
 
+    /// The value, if the column has just one.
+    fn only(&self) -> Option<f64> {
+        self.first.filter(|_| self.second.is_none())
+    }
+
     /// Half the distance of the two values, if the column has just two.
     fn half_distance(&self) -> Option<f64> {
         self.first.zip(self.second).filter(|_| !self.more).map(|(a, b)| (0.5 * a - 0.5 * b).abs())
@@ -251,8 +256,12 @@ impl Design {
             if !dense[j] {
                 values[j].see(0.0);
             }
-            let sd = (squares[j] / n).max(0.0).sqrt();
+            let mut sd = (squares[j] / n).max(0.0).sqrt();
             centres[j] *= units[j];
+            // A sum of many equal values is rounded: its mean is not the value.
+            if let Some(only) = values[j].only() {
+                (centres[j], sd) = (only, 0.0);
+            }
             match scale_of(centres[j], sd * units[j], values[j].half_distance(), centred)? {
                 Some(scale) => scales[j] = scale,
                 None => constant.push(j),
@@ -518,4 +527,20 @@ fn finite(standardised: &[f64]) -> Result<(), Error> {
 pub(super) struct RowSpace {
     dense: Vec<f64>,
     positions: Vec<usize>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The sum of 677 ones, each divided by 677, is not 1.
+    #[test]
+    fn a_column_of_one_value_is_constant_however_many_rows_there_are() {
+        for value in [1.0, 0.1, -1e6 / 3.0] {
+            let rows = vec![[value]; 677];
+            let design = Design::of_rows(1, true, true, rows.iter().map(|row| Row::Dense(row))).unwrap();
+            assert_eq!((design.constant.as_slice(), design.centres[0]), ([0].as_slice(), value));
+            assert_eq!(design.moved_by(Row::Dense(&[value])).count(), 0);
+        }
+    }
 }

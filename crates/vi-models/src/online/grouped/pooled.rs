@@ -161,7 +161,11 @@ fn design(groups: &[GroupSums<'_>], intercept: bool, centre: bool, target: Targe
     let told = || groups.iter().filter(|group| group.rows > 0);
     let n: f64 = told().map(|group| group.rows as f64).sum();
     let k = groups.first().map_or(0, |group| group.mean.len());
-    let mean = |j: usize| told().map(|group| group.rows as f64 / n * group.mean[j]).sum::<f64>();
+    // About the mean of one group, so that equal means are the mean.
+    let mean = |j: usize| {
+        let first = told().next().map_or(0.0, |group| group.mean[j]);
+        first + told().map(|group| group.rows as f64 / n * (group.mean[j] - first)).sum::<f64>()
+    };
     let means: Vec<f64> = (0..k).map(mean).collect();
     let square = |j: usize, centre: f64| {
         let of =
