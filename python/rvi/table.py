@@ -62,13 +62,14 @@ def fit(
     levels : int
         The limit on the levels of a text column; rarer ones share an input, or have the mean label of the rows before.
     sniff : int
-        The number of first rows that decide the kinds of the columns.
+        The number of rows, from all over the table, that decide the kinds of the columns; the first ones with ``keep_order``.
     forget : str or float
         ``"nothing"``, ``"learned"``, or a factor between 0 and 1 for each row.
     prior : float or sequence of float
         Prior standard deviations of the coefficients, averaged by their evidence; learned if empty.
     keep_order : bool
-        Whether rows whose labels come in runs are not learned again in a random order.
+        Whether the table is read once, as a stream: its first rows decide the kinds of the columns, and rows whose labels come in runs are not learned
+        again in a random order.
     skip_bad : bool
         Whether rows that cannot be read are skipped.
     features : str, optional

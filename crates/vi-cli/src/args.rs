@@ -133,7 +133,8 @@ pub(crate) struct Fit {
     /// plus one (default: from the first rows). Entries beyond it are skipped and counted.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
     pub(crate) inputs: Option<u32>,
-    /// Number of first records that decide the types of the columns; fewer if they need more than 256 MiB, more for a formula with groups.
+    /// Number of records, from all over a file and the first of a stream, that decide the types of the columns; fewer if they need more than 256 MiB, more for
+    /// a formula with groups.
     #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(2..))]
     pub(crate) sniff: u32,
     /// Forgetting: `nothing`, `learned` (the rate of drift comes from the data), or a factor between 0 and 1 for each row.
@@ -154,7 +155,8 @@ pub(crate) struct Fit {
     /// rows. For counts and classes; for numeric targets one pass is already exact.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) refine: Option<u16>,
-    /// Learn the rows only in the order of the file. By default a file with its labels in runs (for example one sorted by its target) is read again and
+    /// Read the file once, as a stream: its first rows decide the types of the columns, and the rows are learned in the order of the file alone. By default
+    /// rows from all over the file are looked at first, and a file with its labels in runs (for example one sorted by its target) is read again and
     /// learned in random order, because one pass in such an order misleads.
     #[arg(long)]
     pub(crate) keep_order: bool,

@@ -36,7 +36,7 @@ fn certified_intervals_hold_after_the_noise_has_changed() {
     fs::write(folder.join("data.csv"), rows(4000, 2000, 1)).unwrap();
     let new = rows(2000, 0, 2);
     fs::write(folder.join("new.csv"), &new).unwrap();
-    let text = told(&folder, "fit data.csv -o number.rvi --formula number~a+b");
+    let text = told(&folder, "fit data.csv -o number.rvi --formula number~a+b --keep-order");
     assert!(text.contains("   certified 9"), "{text}");
     assert!(text.contains("  a change: labels farther from predictions than before since label "), "{text}");
     let alarm = &json(&told(&folder, "inspect number.rvi --json"))["scores"]["alarm"];

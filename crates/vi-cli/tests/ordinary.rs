@@ -328,7 +328,7 @@ fn a_level_that_comes_late_is_said() {
     let folder = folder("ordinary-late");
     let row = |t: usize| format!("{},{},{}\n", t % 7, if t < 150 { ["a", "b"][t % 2] } else { "c" }, t % 5);
     fs::write(folder.join("t.csv"), format!("x,place,y\n{}", (0..200).map(row).collect::<String>())).unwrap();
-    let text = told(&folder, "fit t.csv -t y --sniff 100 -o m.rvi");
+    let text = told(&folder, "fit t.csv -t y --sniff 100 --keep-order -o m.rvi");
     assert!(text.contains("changed       place (a new text in 50 rows)"), "{text}");
     let output = common::rvi(&folder, "predict m.rvi t.csv");
     assert!(String::from_utf8(output.stderr).unwrap().contains("50 texts unknown to the model"), "{text}");

@@ -36,14 +36,14 @@ fn an_interrupted_pass_goes_on_with_the_same_bits() {
     let folder = folder("continue");
     let whole = sales(900, 3);
     fs::write(folder.join("data.csv"), &whole).unwrap();
-    told(&folder, "fit data.csv -t sold -o straight.rvi");
+    told(&folder, "fit data.csv -t sold -o straight.rvi --keep-order");
     // A run that ends at row 600 leaves what a kill after its checkpoint leaves.
     let part: String = whole.lines().take(601).map(|line| format!("{line}\n")).collect();
     fs::write(folder.join("data.csv"), part).unwrap();
-    told(&folder, "fit data.csv -t sold -o stopped.rvi --sniff 500 --checkpoint 100");
+    told(&folder, "fit data.csv -t sold -o stopped.rvi --sniff 500 --checkpoint 100 --keep-order");
     fs::write(folder.join("data.csv"), &whole).unwrap();
     told(&folder, "resume stopped.rvi --checkpoint 100");
-    told(&folder, "fit data.csv -t sold -o straight.rvi --sniff 500");
+    told(&folder, "fit data.csv -t sold -o straight.rvi --sniff 500 --keep-order");
     let bytes = |name: &str| fs::read(folder.join(name)).unwrap();
     assert!(bytes("stopped.rvi") == bytes("straight.rvi"));
     assert_eq!(parts_left(&folder), 0);
@@ -293,7 +293,8 @@ fn classes_that_come_late_are_read_from_the_whole_file() {
     fs::write(folder.join("slip.csv"), table(&|t| if t == 2050 { "yse" } else { ["no", "yes"][t % 2] })).unwrap();
     fs::write(folder.join("one.csv"), table(&|_| "no")).unwrap();
     for (name, classes) in [("two", "the probability of `yes`"), ("three", "one of 3 classes")] {
-        let output = rvi(&folder, &format!("fit {name}.csv -t y"));
+        assert!(told(&folder, &format!("fit {name}.csv -t y")).contains(classes), "{name}");
+        let output = rvi(&folder, &format!("fit {name}.csv -t y --keep-order"));
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(
             output.status.success() && said.contains("learning the file again with the classes of all its rows"),
@@ -303,7 +304,7 @@ fn classes_that_come_late_are_read_from_the_whole_file() {
     }
     for (name, what) in [("slip", "row 2051, column `y`: `yse` is not a class"), ("one", "only `no` in the first rows")]
     {
-        let output = rvi(&folder, &format!("fit {name}.csv -t y"));
+        let output = rvi(&folder, &format!("fit {name}.csv -t y --keep-order"));
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(output.status.code() == Some(1) && said.lines().last().unwrap().contains(what), "{said}");
     }

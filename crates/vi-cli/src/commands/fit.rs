@@ -22,6 +22,9 @@ pub(super) fn fit(args: &Fit) -> Result<(), CliError> {
     let again = args.like.is_none() && args.input.data.is_file();
     let (options, input) = (args.options(), args.input.input());
     let mut known = Known::default();
+    if again && !args.keep_order {
+        known.look(&options, &mut File::open(&input)?)?;
+    }
     loop {
         let error = match fit_with(args, &options, &input, &known) {
             Err(error) if again => error,

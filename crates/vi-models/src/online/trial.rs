@@ -9,6 +9,13 @@
 //! kind_k is chosen before the plain kind₀ if Σ_{t > n/2} [log p(y_t | y₁ … y_{t−1}, kind_k) − log p(y_t | y₁ … y_{t−1}, kind₀)] > margin
 //! ```
 //!
+//! A kind that weighs outliers little may do so where they carry the sum. One whose means are further from the labels, by more than chance, is not
+//! chosen if that costs more than its score gains, as Gaussian densities of the best variance about both means tell it:
+//!
+//! ```text
+//! ½ n log(Σ(y_t − m_k)² / Σ(y_t − m₀)²) > Σ [log p(y_t | …, kind_k) − log p(y_t | …, kind₀)]
+//! ```
+//!
 //! Beside counts, the `p(y)` of a density is the probability that it gives to the cell of the count, from `y − ½` to `y + ½`.
 
 use std::collections::HashMap;
@@ -28,6 +35,9 @@ const BEHIND: f64 = 100.0;
 /// Nats by which another candidate must be better than the plain one.
 const MARGIN: f64 = 1.0;
 
+/// Standard errors beyond which a mean difference is no chance.
+const STANDARD_ERRORS: f64 = 2.0;
+
 /// The probability of a cell below which the difference of two others has too few digits.
 const DIGITS: f64 = 1e-9;
 
@@ -43,6 +53,9 @@ const FEWEST_EQUAL: u64 = 10;
 /// The plain candidate is chosen unless another is better by more than a nat, and one with excess zeros only if it is better by a further nat than
 /// those without. A candidate that cannot learn a row that another could is out, and so is one that is 100 nats behind after 90, 180, 360, … rows,
 /// which bounds the cost. The trial ends after 2000 rows.
+///
+/// A candidate is out, too, whose means cost more than its score gains: the squared errors of the second half are above the plain candidate's by two
+/// standard errors of their mean difference, and `n` times the log of the ratio of their roots is more than the nats gained ([`misses`](Self::misses)).
 ///
 /// Beside kinds of counts, the densities of numbers count by the probability of the cell around a label, one wide.
 ///
@@ -79,13 +92,15 @@ struct Candidate {
     in_cells: bool,
     /// The sum of the log probabilities of the labels, after each row.
     scores: Vec<f64>,
+    /// The squared error of the mean at each row; not finite where there is no mean.
+    errors: Vec<f64>,
     /// How many nats it was behind the best when it was given up, if it was; infinite where it could not learn a row.
     out: Option<f64>,
 }
 
 impl Candidate {
     fn new(model: Model) -> Self {
-        Self { model, is_heavy: false, in_cells: false, scores: Vec::new(), out: None }
+        Self { model, is_heavy: false, in_cells: false, scores: Vec::new(), errors: Vec::new(), out: None }
     }
 
     /// Predicts a label and then learns it. Where the prediction is beyond floats, the log evidence tells what the label adds to it.
@@ -95,6 +110,8 @@ impl Candidate {
     fn learn(&mut self, row: Row<'_>, observed: Observation) -> Result<f64, ModelError> {
         let before = self.model.evidence();
         let predicted = self.model.predict_and_update(row, observed)?;
+        let mean = predicted.as_ref().ok().and_then(Prediction::mean);
+        self.errors.push(mean.map_or(f64::NAN, |mean| (observed.label - mean).powi(2)));
         let told = predicted.and_then(|predicted| {
             let density = predicted.log_density_of(observed)?;
             if self.in_cells { of_cell(&predicted, observed.label, density) } else { Ok(density) }
@@ -180,9 +197,33 @@ impl Trial {
         most >= FEWEST_EQUAL && 2 * most > all
     }
 
-    /// What a candidate has gained, if its density has a bound for these labels.
+    /// What a candidate has gained, if its density has a bound for these labels and its means are of use.
     fn gained(&self, candidate: &Candidate) -> Option<f64> {
-        candidate.gained().filter(|_| !candidate.is_heavy || !self.has_point_mass())
+        candidate
+            .gained()
+            .filter(|_| !(candidate.is_heavy && self.has_point_mass()) && self.costly_means(candidate).is_none())
+    }
+
+    /// The ratio of the root mean squared errors of a candidate's means to the plain candidate's, where these cost more than its spread gains.
+    fn costly_means(&self, candidate: &Candidate) -> Option<f64> {
+        let gained = candidate.gained()? - self.plain.gained()?;
+        let pairs = self.plain.errors.iter().zip(&candidate.errors).skip(candidate.errors.len() / 2);
+        let (mut n, mut sums, mut mean, mut squares) = (0.0, (0.0, 0.0), 0.0, 0.0);
+        for (plain, own) in pairs.filter(|(plain, own)| (*plain + *own).is_finite()) {
+            n += 1.0;
+            sums = (sums.0 + plain, sums.1 + own);
+            let step = own - plain - mean;
+            mean += step / n;
+            squares += step * (own - plain - mean);
+        }
+        let by_chance = STANDARD_ERRORS * (squares / n / (n - 1.0)).sqrt();
+        let ratio = (sums.1 / sums.0).sqrt();
+        (gained > 0.0 && mean > by_chance && n * ratio.ln() > gained).then_some(ratio)
+    }
+
+    /// The kinds that are out for their means, with the ratio of their root mean squared errors to those of the plain kind.
+    pub fn misses(&self) -> impl Iterator<Item = (Kind, f64)> {
+        self.others.iter().filter_map(|own| Some((own.model.kind(), self.costly_means(own)?)))
     }
 
     /// Those that are not given up.
@@ -296,6 +337,27 @@ impl Trial {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Ten of fifty rows are far off under the other kind, or one.
+    #[test]
+    fn kinds_whose_means_cost_more_than_they_gain_are_not_chosen() {
+        let new = |kind: Kind| Model::new(kind, 2, kind.default_settings()).unwrap();
+        let robust = Kind::Robust { unit: (0.0, 1.0) };
+        let chosen = |gain: f64, far: &dyn Fn(u32) -> bool| {
+            let mut trial = Trial::new(new(Kind::Number { noise: (0.5, 0.1) }), vec![new(robust)]);
+            let rows = || (1..=100_u32).map(f64::from);
+            trial.plain.scores = rows().map(|t| -3.0 * t).collect();
+            trial.others[0].scores = rows().map(|t| (gain - 3.0) * t).collect();
+            trial.plain.errors = vec![1.0; 100];
+            trial.others[0].errors = (0..100).map(|t| if far(t) { 1001.0 } else { 1.0 }).collect();
+            (trial.chosen() == robust, trial.misses().map(|(_, ratio)| ratio).collect::<Vec<f64>>())
+        };
+        let often = |t: u32| t.is_multiple_of(5);
+        // The root of the mean square is √201 times as large: 2.65 nats a row.
+        assert_eq!(chosen(2.6, &often), (false, vec![201.0_f64.sqrt()]));
+        assert_eq!(chosen(2.7, &often), (true, vec![]));
+        assert_eq!(chosen(0.1, &|t| t == 80), (true, vec![]), "by chance");
+    }
 
     /// Two labels in three are 0, the others numbers: the density of heavy tails at 0 has no bound.
     #[test]

@@ -27,7 +27,7 @@ use crate::{Budget, Shape, Terms};
 const TRIED: usize = 1000;
 
 /// Bytes of first records beyond which no further ones are kept to look at.
-const MOST_KEPT: usize = 1 << 28;
+pub(crate) const MOST_KEPT: usize = 1 << 28;
 
 /// The columns that the options name.
 struct Named {
@@ -39,6 +39,8 @@ struct Named {
     ignore: HashSet<usize>,
     text: HashSet<usize>,
     number: HashSet<usize>,
+    /// The numbers of the rows that are looked at.
+    rows: Vec<u64>,
 }
 
 impl Named {
@@ -63,21 +65,28 @@ impl Named {
         }
         let places = |names: &[String]| columns.places(names.iter()).map(HashSet::from_iter);
         let (ignore, text) = (places(&options.ignore)?, places(&options.text)?);
-        Ok(Self { formula, target: (name, place), event, ignore, text, number: places(&options.number)? })
+        let (number, rows) = (places(&options.number)?, Vec::new());
+        Ok(Self { formula, target: (name, place), event, ignore, text, number, rows })
     }
 }
 
 /// Rows with their numbers.
 pub(crate) type Numbered = Vec<(u64, Record)>;
 
-/// A model with nothing learned, by the options, the first rows and the facts of a failed pass; with it these rows and their numbers, which are to be
-/// learned first.
+/// A model with nothing learned, by the options and the facts that are known: by rows from all over the table where it was
+/// [looked at](Known::look), else by its first rows. With it the rows that were read and their numbers, which are to be learned first.
 ///
 /// # Errors
 /// Options or first rows of which no model can be made; a row that cannot be read.
 pub fn begin<S: Source>(options: &Options, known: &Known, source: &mut S) -> Result<(Document, Numbered), S::Error> {
-    let named = Named::new(options, source.columns()).map_err(|error| source.refused(error))?;
-    let (mut rows, mut records) = (Vec::new(), Vec::new());
+    let mut named = Named::new(options, source.columns()).map_err(|error| source.refused(error))?;
+    if !known.sample.is_empty() {
+        let (rows, records): (Vec<u64>, Vec<Record>) = known.sample.iter().cloned().unzip();
+        named.rows = rows;
+        let document = document_of(options, known, &named, source.columns(), &records);
+        return Ok((document.map_err(|error| source.refused(error))?, Vec::new()));
+    }
+    let mut records = Vec::new();
     let mut record = Record::default();
     let mut size = 0;
     // A file is often sorted by its groups.
@@ -85,12 +94,12 @@ pub fn begin<S: Source>(options: &Options, known: &Known, source: &mut S) -> Res
         if named.formula.as_ref().is_some_and(Formula::has_groups) { usize::MAX } else { options.sniff as usize };
     while records.len() < most && (size < MOST_KEPT || records.len() < 2) && source.next(&mut record)? {
         size += record.size();
-        rows.push(source.row());
+        named.rows.push(source.row());
         records.push(record.clone());
     }
     let document = document_of(options, known, &named, source.columns(), &records);
     let document = document.map_err(|error| source.refused(error))?;
-    Ok((document, rows.into_iter().zip(records).collect()))
+    Ok((document, named.rows.into_iter().zip(records).collect()))
 }
 
 fn document_of(
@@ -237,6 +246,7 @@ fn with_schema(
         levels: usize::from(options.levels),
         formula: named.formula.as_ref(),
         apart: known.belief.is_none() && options.takes_groups(&target.kind),
+        rows: &named.rows,
     };
     let (schema, asked) = infer(columns.names(), all, &settings)?;
     Ok((target, schema, asked))

@@ -23,13 +23,28 @@ pub(crate) struct Chosen {
     pub(crate) family: String,
     /// By how many nats it is better than each of the others; none for those that could not learn a row.
     pub(crate) better_than: Vec<(String, Option<f64>)>,
+    /// Families whose means cost more than their score gains, and how many times the errors of their means are those of the plain family.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) misses: Vec<(String, f64)>,
 }
 
 impl Chosen {
+    /// Why the means of a family are against it.
+    fn missed(&self, name: &str) -> String {
+        let ratio = self.misses.iter().find(|(own, _)| own == name).map_or(f64::NAN, |(_, ratio)| *ratio);
+        format!("{name} predicts means {ratio:.1} times as far off")
+    }
+
+    /// Whether outliers are given little weight.
+    pub(crate) fn has_heavy_tails(&self) -> bool {
+        ["robust", "varying"].contains(&self.family.as_str())
+    }
+
     /// A description for people, in parts.
     pub(crate) fn describe(&self) -> Vec<String> {
         let of = |(name, nats): &(String, Option<f64>)| match nats {
             Some(nats) => format!("{nats:.1} nats before {name}"),
+            None if self.misses.iter().any(|(own, _)| own == name) => self.missed(name),
             // Others of these learn any number.
             None if matches!(name.as_str(), "robust" | "varying") => {
                 format!("{name} is not for labels that are mostly one number")
@@ -102,6 +117,7 @@ pub(crate) fn chosen(
     if let (Some(chosen), Some(before)) = (&mut of_counts, by_numbers) {
         let numbers = before.better_than.into_iter().filter(|(name, _)| !COUNTS.contains(&name.as_str()));
         chosen.better_than.extend(numbers);
+        chosen.misses.extend(before.misses);
     }
     Ok((model, of_counts))
 }
@@ -157,6 +173,7 @@ fn among(
     let nats = |behind: f64| Some(behind).filter(|nats| nats.is_finite());
     let others = trial.behind().into_iter().filter(|(other, _)| *other != kind);
     let better_than = others.map(|(other, behind)| (name(other).to_owned(), nats(behind))).collect();
-    let chosen = Chosen { rows: trial.rows(), family: name(kind).to_owned(), better_than };
+    let misses = trial.misses().map(|(kind, ratio)| (name(kind).to_owned(), ratio)).collect();
+    let chosen = Chosen { rows: trial.rows(), family: name(kind).to_owned(), better_than, misses };
     Ok((new(kind)?, (trial.rows() > 0).then_some(chosen)))
 }

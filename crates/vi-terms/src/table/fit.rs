@@ -48,6 +48,9 @@ pub fn fit_watched<S: Source>(
     mut watch: impl FnMut(Step<'_, S>) -> Result<(), S::Error>,
 ) -> Result<Document, S::Error> {
     let mut known = Known::default();
+    if !keep_order {
+        known.look(options, &mut open()?)?;
+    }
     loop {
         match fit_with(options, input, keep_order, &known, &mut open, &mut watch) {
             Ok(document) => return Ok(document),

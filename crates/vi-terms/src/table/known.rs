@@ -1,4 +1,4 @@
-//! Facts that a failed pass has shown, and what the next one makes of them.
+//! Facts that a look at a table, or a failed pass, has shown, and what the next one makes of them.
 
 use vi_core::Error::{Label, NegativeVariance, NotPositiveDefinite, Unresolved};
 use vi_models::ModelError;
@@ -6,19 +6,24 @@ use vi_models::online::BeliefKind;
 
 use crate::TermsError;
 use crate::formula::Formula;
-use crate::table::begin::target_name;
+use crate::table::begin::{MOST_KEPT, Numbered, target_name};
 use crate::table::options::{Family, Options};
 use crate::table::schema::is_missing;
-use crate::table::source::Source;
+use crate::table::source::{Record, Source};
 use crate::table::target::{COUNT, SHOWN_CLASS, values_of};
 
-/// Facts that a failed pass over a table has shown, by which another pass succeeds.
+/// Bytes of a table beyond which nothing more of it is looked at.
+const MOST_READ: usize = 1 << 30;
+
+/// Facts that a look at a table has shown, or a failed pass, by which another succeeds.
 #[derive(Debug, Default)]
 pub struct Known {
     /// The belief that the rows need.
     pub(crate) belief: Option<BeliefKind>,
     /// Values of the target, which tell of it beside those of the first rows.
     pub(crate) values: Vec<String>,
+    /// Rows from all over the table with their numbers; none where its first rows are all of it, or nobody has looked.
+    pub(crate) sample: Numbered,
     /// Whether the target has values without a logarithm.
     pub(crate) unlogged: bool,
     /// Whether the target has values that are no counts.
@@ -26,6 +31,47 @@ pub struct Known {
 }
 
 impl Known {
+    /// Looks at as many rows as [`Options::sniff`] says, evenly from all over a table (its first gigabyte), so that the next pass knows columns, levels and
+    /// ranges as they are everywhere: the first rows of a table in the order of time are all of one month.
+    ///
+    /// # Errors
+    /// A row that cannot be read.
+    pub fn look<S: Source>(&mut self, options: &Options, source: &mut S) -> Result<(), S::Error> {
+        let formula = options.formula.as_ref().and_then(|text| Formula::parse(text).ok());
+        // All rows are looked at for the levels of groups.
+        if !self.sample.is_empty() || formula.is_some_and(|formula| formula.has_groups()) {
+            return Ok(());
+        }
+        let most = options.sniff as usize;
+        let (mut kept, mut step, mut size, mut of_kept) = (Numbered::new(), 1, 0, 0);
+        let (mut record, mut read) = (Record::default(), 0_usize);
+        while size < MOST_READ && source.next(&mut record)? {
+            size += record.size();
+            if read.is_multiple_of(step) {
+                of_kept += record.size();
+                kept.push((source.row(), record.clone()));
+            }
+            read += 1;
+            if kept.len() > most.saturating_mul(2) || of_kept > MOST_KEPT && kept.len() > 2 {
+                let mut place = 0;
+                kept.retain(|_| {
+                    place += 1;
+                    place % 2 == 1
+                });
+                of_kept = kept.iter().map(|(_, record)| record.size()).sum();
+                step *= 2;
+            }
+        }
+        if read > most {
+            let (of, count) = (kept.len(), kept.len().min(most));
+            let mut places = (0..count).map(|k| k * of / count).peekable();
+            let mut place = 0..;
+            kept.retain(|_| places.next_if_eq(&place.next().unwrap_or(0)).is_some());
+            self.sample = kept;
+        }
+        Ok(())
+    }
+
     /// The change by which another pass over the table succeeds after this error; none where there is no such change. `open` reads the table again.
     ///
     /// # Errors

@@ -45,7 +45,7 @@ pub struct Options {
     pub levels: u16,
     /// The number of inputs of a sparse file.
     pub inputs: Option<u32>,
-    /// The number of first rows that decide the kinds of the columns, at least 2.
+    /// The number of rows that decide the kinds of the columns, at least 2.
     pub sniff: u32,
     /// Forgetting: [`NOTHING`], `learned`, or a factor between 0 and 1.
     pub forget: String,

@@ -118,7 +118,12 @@ pub fn head(document: &Document) -> String {
     let kinds = schema.columns.iter().map(|column| format!("{} ({})", column.label(), kind(&column.kind)));
     text += &wrapped("columns       ", &first_of(kinds));
     if let Some(chosen) = &document.chosen {
-        text += &wrapped("family        ", &chosen.describe());
+        let mut words = chosen.describe();
+        let scores = document.scores.summary();
+        if chosen.has_heavy_tails() && scores.rmse > scores.plain_rmse {
+            words.push("means further off than without inputs: `--family gaussian` predicts means".to_owned());
+        }
+        text += &wrapped("family        ", &words);
     }
     text += &of_label(document);
     let belief = match document.model.settings().belief {

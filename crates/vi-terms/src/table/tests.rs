@@ -73,8 +73,36 @@ fn a_class_that_comes_after_the_first_rows_is_learned_in_a_second_pass() {
     };
     let options = Options { target: Some("y".to_owned()), sniff: 100, ..Options::default() };
     let table = || Ok(Rows::new(&columns, (0..600).map(row)));
-    let document = fit(&options, &Input::in_memory("classes", false), false, table).unwrap();
+    let document = fit(&options, &Input::in_memory("classes", false), true, table).unwrap();
     assert_eq!(document.target.describe(), "y, one of 3 classes");
+}
+
+/// Of a table that can be read again rows from all over it are looked at, evenly; of one that is read once the first.
+#[test]
+fn a_table_is_known_by_rows_from_all_over_it() {
+    let columns = Columns::new(["row", "month", "town", "y"].map(str::to_owned), None);
+    let of = |k: u32| {
+        let town = if k < 400 { "Ulm" } else { "Bonn" };
+        [(k + 1).to_string(), (1 + k / 100).to_string(), town.to_owned(), (k * 7 % 31).to_string()]
+            .into_iter()
+            .collect()
+    };
+    let rows: Vec<Record> = (0..700).map(of).collect();
+    for (sniff, keep_order) in [(100, false), (99, false), (350, false), (100, true)] {
+        let options = Options { target: Some("y".to_owned()), sniff, family: Family::Number, ..Options::default() };
+        let table = || Ok(Rows::new(&columns, rows.iter().cloned()));
+        let document = fit(&options, &Input::in_memory("rows", false), keep_order, table).unwrap();
+        let (names, ignored) = (document.schema.names(), &document.schema.ignored);
+        if keep_order {
+            let left_out =
+                |column: &str| ignored.iter().any(|(name, why)| name == column && why.starts_with("always "));
+            assert!(left_out("month") && left_out("town"), "{ignored:?}");
+            continue;
+        }
+        assert!(names.iter().any(|name| name == "month") && names.iter().any(|name| name.starts_with("town=")));
+        assert!(ignored.iter().any(|(name, _)| name == "row"), "{ignored:?}");
+        assert!(document.changed.is_empty() && document.scores.rows == 700, "{sniff}: {:?}", document.changed);
+    }
 }
 
 /// Whole numbers with zeros that vary as counts do are counts unless a later one is none.

@@ -35,6 +35,8 @@ pub(crate) struct InferSettings<'a> {
     pub(crate) apart: bool,
     /// Levels that get an input each, the most common ones; the others share one.
     pub(crate) levels: usize,
+    /// The numbers of the records in the table.
+    pub(crate) rows: &'a [u64],
 }
 
 /// The options of a user about a column.
@@ -85,7 +87,7 @@ pub(crate) fn infer(
         } else if let Some(entries) = settings.entries.filter(|entries| entries.column == j) {
             kind_of_entries(records, entries.named, settings.inputs)
         } else {
-            kind_of(name, &fields(records, j), settings.told(j), settings.levels)
+            kind_in(settings.rows, name, &fields(records, j), settings.told(j), settings.levels)
         };
         match found {
             Ok(kind) => schema.columns.push(Column { name: name.clone(), function: None, kind }),
@@ -284,8 +286,14 @@ fn all_numbers(fields: &[&str]) -> bool {
     fields.iter().all(|text| is_missing(text) || number(text).is_ok())
 }
 
-/// The kind of a column, or why it is of no use.
+/// The kind of a column in rows that follow one another, or why it is of no use.
 pub(crate) fn kind_of(name: &str, fields: &[&str], told: Option<Told>, most_levels: usize) -> Result<Kind, String> {
+    let rows: Vec<u64> = (1..).take(fields.len()).collect();
+    kind_in(&rows, name, fields, told, most_levels)
+}
+
+/// The kind of a column in rows of these numbers, or why it is of no use.
+fn kind_in(rows: &[u64], name: &str, fields: &[&str], told: Option<Told>, most_levels: usize) -> Result<Kind, String> {
     let as_text = told == Some(Told::Text);
     let known: Vec<&str> = fields.iter().copied().filter(|text| !is_missing(text)).collect();
     let missing = known.len() < fields.len();
@@ -295,9 +303,9 @@ pub(crate) fn kind_of(name: &str, fields: &[&str], told: Option<Told>, most_leve
         if let Some(numbers) = all(&known, read) {
             let mean = mean_of(&numbers);
             if !missing && numbers.iter().all(|x| *x == numbers[0]) && fields.len() > 1 {
-                return Err(format!("always {first} in the first rows"));
+                return Err(format!("always {first} in the rows looked at"));
             }
-            if told.is_none() && is_identifier(name, &numbers) {
+            if told.is_none() && is_identifier(name, &numbers, rows) {
                 return Err(NUMBERED.to_owned());
             }
             return Ok(Kind::Number { mean, tells_missing: missing, gaps: Vec::new() });
@@ -318,7 +326,7 @@ pub(crate) fn kind_of(name: &str, fields: &[&str], told: Option<Told>, most_leve
         *counts.entry(text).or_default() += 1;
     }
     if counts.len() == 1 && !missing && fields.len() > 1 {
-        return Err(format!("always `{first}` in the first rows"));
+        return Err(format!("always `{first}` in the rows looked at"));
     }
     let numbers: Vec<f64> = known.iter().filter_map(|text| number(text).ok()).collect();
     let slips = known.len() - numbers.len();
@@ -389,7 +397,7 @@ pub(crate) fn nearly_all(part: usize, whole: usize) -> bool {
 }
 
 /// Whether whole numbers, another in each row, name the rows: by what the column is called, or since they only count the rows.
-fn is_identifier(name: &str, numbers: &[f64]) -> bool {
+fn is_identifier(name: &str, numbers: &[f64], rows: &[u64]) -> bool {
     /// Names of counts with a meaning: the place of a row in time.
     const TIMES: [&str; 12] =
         ["t", "time", "year", "quarter", "month", "week", "day", "date", "hour", "minute", "second", "period"];
@@ -400,7 +408,9 @@ fn is_identifier(name: &str, numbers: &[f64]) -> bool {
     if !nearly_all(distinct.len(), numbers.len()) {
         return false;
     }
-    let counts = numbers[0].abs() <= 1.0 && numbers.windows(2).all(|pair| pair[1] == pair[0] + 1.0);
+    let counts = numbers[0].abs() <= 1.0
+        && numbers.len() == rows.len()
+        && numbers.iter().zip(rows).all(|(x, row)| x - numbers[0] == (row - rows[0]) as f64);
     is_called_identifier(name) || counts && !words_of(name).iter().any(|word| TIMES.contains(&word.as_str()))
 }
 
