@@ -115,7 +115,7 @@ fn against(ranked: &[Ranked]) -> String {
         );
     }
     let grounds = if all.iter().all(|(_, own)| own.basis == Basis::Exact) { "exact" } else { "heuristic" };
-    add(&mut text, &format!("e-value       20 is a level of 5 % against a model, whenever you look ({grounds})\n"));
+    add(&mut text, &format!("e-value       20 is a level of 5 % against a model whenever you look ({grounds})\n"));
     if all.iter().any(|(_, own)| own.interval.is_some()) {
         add(&mut text, "interval      for the mean of a row, holds at all looks together (asymptotic)\n");
     }

@@ -123,7 +123,7 @@ pub fn certificate(document: &Document) -> Vec<Finding> {
         _ => of_posterior(&info),
     };
     let order = if document.reordered.is_some() || document.awaits_order() {
-        of_reordered(document)
+        Some(of_reordered(document))
     } else {
         info.order.and_then(|order| of_order(&order))
     };
@@ -163,12 +163,11 @@ pub fn calibration(record: &Certificate) -> Option<Finding> {
     };
     let size = shares.iter().find(|share| share.level == 0.9).and_then(|share| share.size);
     let what = if size.is_some() { "sets" } else { "intervals" };
-    let mut says =
+    let own_ones =
         format!("50/90/95 % {what} held {} % of {}", listed(&|share| share.own), many(record.rows(), "label"));
-    if ready {
-        says += &format!(", certified ones {} %", listed(&|share| share.certified));
-        says += &size.map_or_else(String::new, |size| format!(", {size:.2} classes in a set of 90 %"));
-    }
+    let certified = ready.then(|| format!("certified ones {} %", listed(&|share| share.certified)));
+    let sizes = size.filter(|_| ready).map(|size| format!("{size:.2} classes in a set of 90 %"));
+    let says = std::iter::once(own_ones).chain(certified).chain(sizes).collect::<Vec<_>>().join(", ");
     let off = own.log_e_value >= EVIDENCE.ln() && (own.misses - 1.0).abs() >= SLIGHT;
     let then = match (off, own.misses > 1.0, ready) {
         (true, true, true) => format!("take certified {what}: the model's own are too narrow"),
@@ -246,16 +245,16 @@ fn outliers(record: &Certificate, model: &Model) -> Option<Finding> {
 }
 
 /// The order of the rows of a document that were, or should have been, learned again in a random one.
-fn of_reordered(document: &Document) -> Option<Finding> {
+fn of_reordered(document: &Document) -> Finding {
     if let Some(Reordered { runs, .. }) = &document.reordered {
         let what = if document.groups.is_some() { "rows come by group" } else { "labels come in runs" };
         let says = format!("{what} ({runs:.0} standard deviations beyond chance)");
         let then = "the rows were learned again in random order";
-        return Some(Finding::new("order", Basis::Asymptotic, says, then).with([("runs", *runs)]));
+        return Finding::new("order", Basis::Asymptotic, says, then).with([("runs", *runs)]);
     }
     let remedy =
         if document.passes.len() == 1 { "`rvi resume` does" } else { "`rvi fit` of one file with all rows does" };
-    Some(Finding::new("order", Basis::Asymptotic, AWAITS_ORDER, remedy))
+    Finding::new("order", Basis::Asymptotic, AWAITS_ORDER, remedy)
 }
 
 /// The order of rows that come in runs.
