@@ -331,9 +331,10 @@ def value(arms, rewards, probabilities, policy, *, predicted=None, estimator=Non
         Level of the intervals.
     within : tuple of float, optional
         The lowest and the highest possible reward. With it `anytime` is an empirical-Bernstein confidence sequence (arXiv 2010.09686, 2210.10768) that holds
-        for all rounds together: look whenever you like. Not for 'snips'.
+        for all rounds together: look whenever you like. That of 'snips' needs `least`.
     least : float, optional
-        The least probability with which the log chooses any arm in any round; the sequence uses predictions only with it.
+        The least probability with which the log chooses any arm in any round; the sequence uses predictions only with it, of 'snips' the self-normalised mean of the
+        rounds before.
 
     Returns
     -------
@@ -360,8 +361,8 @@ def value(arms, rewards, probabilities, policy, *, predicted=None, estimator=Non
         raise ValueError(f"estimator must be 'ips', 'snips' or 'dr', not {estimator!r}")
     if estimator == "dr" and predicted is None:
         raise ValueError("the estimator 'dr' needs predicted")
-    if estimator == "snips" and within is not None:
-        raise ValueError("there is no confidence sequence of the estimator 'snips'")
+    if estimator == "snips" and within is not None and least is None:
+        raise ValueError("the confidence sequence of the estimator 'snips' needs least, the least probability in the log")
     chosen = np.asarray(arms)
     if chosen.ndim != 1 or not np.issubdtype(chosen.dtype, np.integer) or (chosen < 0).any():
         raise ValueError("arms must be columns of policy, whole numbers from 0, one for each round")
@@ -377,7 +378,9 @@ def value(arms, rewards, probabilities, policy, *, predicted=None, estimator=Non
     if within is not None:
         lowest, highest = map(float, within)
         own = log if estimator == "dr" and least is not None else (*log[:4], None)
-        anytime = _rvi.value_sequence(own, (lowest, highest), None if own[4] is None else float(least), _rows.level(level))
+        normalised = estimator == "snips"
+        least = float(least) if normalised or own[4] is not None else None
+        anytime = _rvi.value_sequence(own, (lowest, highest), least, _rows.level(level), normalised)
     return Value(estimate, error, (lower, upper), effective, anytime)
 
 

@@ -7,12 +7,12 @@ Examples
 >>> import numpy as np
 >>> from rvi.experiment import Experiment
 >>> rng = np.random.default_rng(0)
->>> experiment = Experiment(1)
+>>> experiment = Experiment(["treated"])
 >>> for day in range(20):
 ...     treated = rng.integers(0, 2, 100).astype(float)
 ...     revenue = 10.0 + 0.5 * treated + rng.normal(size=100)
 ...     _ = experiment.update(treated[:, None], revenue)
-...     if experiment.effect(size=0.3).e_value > 20.0:  # a level of 5 %
+...     if experiment.effect("treated", size=0.3).e_value > 20.0:  # a level of 5 %
 ...         break
 >>> day < 19
 True
@@ -60,17 +60,20 @@ class Effect:
 class Experiment:
     """The sums of a linear regression with an intercept, of which effects are asked at any time.
 
-    Exact for noise that is Gaussian and of one variance (arXiv 2210.08589).
+    Exact for noise that is Gaussian and of one variance (arXiv 2210.08589); for labels of 0 and 1 and for counts asymptotic: see the guide.
 
     Parameters
     ----------
-    inputs : int
-        Columns of a row: who was treated, and covariates.
+    inputs : int or sequence of str
+        Columns of a row, or their names: who was treated, and covariates.
     """
 
     def __init__(self, inputs=1):
-        self.inputs = inputs
-        self._sums = Sums(inputs)
+        self.names = None if isinstance(inputs, (int, np.integer)) else [str(name) for name in inputs]
+        if self.names is not None and len(set(self.names)) < len(self.names):
+            raise ValueError("two columns have one name")
+        self.inputs = inputs if self.names is None else len(self.names)
+        self._sums = Sums(self.inputs)
 
     @property
     def rows(self):
@@ -114,8 +117,8 @@ class Experiment:
 
         Parameters
         ----------
-        contrast : array of shape (inputs,), optional
-            What is multiplied with the coefficients; by default that of the first column.
+        contrast : str, dict of str to float, or array of shape (inputs,), optional
+            The name of a column; or the factors of the coefficients, those of named columns or of all. By default the first column.
         size : float
             The size of effects worth finding, in deviations of the noise. Choose it before the first row: one that is chosen by the rows breaks the promise.
         level : float
@@ -127,6 +130,18 @@ class Experiment:
         -------
         effect : Effect
         """
-        contrast = np.eye(1, self.inputs)[0] if contrast is None else np.ascontiguousarray(contrast, dtype=float)
+        if contrast is None:
+            contrast = np.eye(1, self.inputs)[0]
+        elif isinstance(contrast, (str, dict)):
+            contrast = self._factors({contrast: 1.0} if isinstance(contrast, str) else contrast)
+        contrast = np.ascontiguousarray(contrast, dtype=float)
         estimate, log_e_value, interval = self._sums.effect(contrast, null, size, level)
         return Effect(estimate, log_e_value, interval or (-math.inf, math.inf))
+
+    def _factors(self, named):
+        """The factors of all coefficients from those of some columns."""
+        names = self.names or []
+        for name in named:
+            if name not in names:
+                raise ValueError(f"no column is called {name!r}" + (f": they are {', '.join(names)}" if names else "; give names to Experiment"))
+        return [named.get(name, 0.0) for name in names]

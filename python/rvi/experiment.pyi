@@ -1,3 +1,4 @@
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from numpy.typing import ArrayLike
@@ -15,11 +16,12 @@ class Effect:
 
 class Experiment:
     inputs: int
-    def __init__(self, inputs: int = ...) -> None: ...
+    names: list[str] | None
+    def __init__(self, inputs: int | Sequence[str] = ...) -> None: ...
     @property
     def rows(self) -> int: ...
     def update(self, X: ArrayLike, y: ArrayLike) -> Self: ...
     def merge(self, other: Experiment) -> Self: ...
     def effect(
-        self, contrast: ArrayLike | None = ..., *, size: float, level: float = ..., null: float = ...,
+        self, contrast: str | Mapping[str, float] | ArrayLike | None = ..., *, size: float, level: float = ..., null: float = ...,
     ) -> Effect: ...

@@ -463,6 +463,26 @@ class Model:
         """
         return json.loads(self._model.card())
 
+    def certificate(self):
+        """The findings about the model that have a consequence, as ``rvi inspect`` lists them.
+
+        Returns
+        -------
+        findings : list of dict
+            Of each its subject ``about`` (``calibration``, ``change``, ``outliers``, ``order``, ``posterior``, ``first rows``, ``memory``, ``repairs``,
+            ``digits``), its grounds ``basis`` (``exact``, ``asymptotic`` or ``heuristic``), the finding ``says`` and the consequence ``then`` in words,
+            and ``numbers`` by name where there are any.
+
+        Examples
+        --------
+        >>> import rvi
+        >>> rows = range(300)
+        >>> model = rvi.fit({"size": list(rows), "rent": [2 * k + k % 7 for k in rows]}, "rent")
+        >>> [(own["about"], own["basis"]) for own in model.certificate()][0]
+        ('calibration', 'exact')
+        """
+        return json.loads(self._model.certificate())
+
     def summary(self, top=20):
         """The text of ``rvi inspect``: columns, terms, scores, coefficients, health.
 

@@ -116,15 +116,21 @@ def logged(rng, n):
 @pytest.mark.parametrize("estimator", ["ips", "snips", "dr"])
 def test_the_value_of_a_policy_is_found_from_the_log_of_another(estimator):
     _, arms, rewards, probabilities, policy, chance, true = logged(np.random.default_rng(8), 4000)
-    within = None if estimator == "snips" else (0.0, 1.0)
+    within = (0.0, 1.0)
     own = value(arms, rewards, probabilities, policy, predicted=chance, estimator=estimator, level=0.999, within=within, least=0.2)
     assert own.interval[0] < true < own.interval[1] and 0 < own.error < 0.03 and 500 < own.effective < 4000
-    if within:
-        lower, upper = own.anytime.T
-        assert own.anytime.shape == (4000, 2) and (lower < true).all() and (true < upper).all() and upper[-1] - lower[-1] < 0.3
-        # Later rounds change nothing of what was said before.
-        part = value(arms[:50], rewards[:50], probabilities[:50], policy[:50], predicted=chance[:50], estimator=estimator, level=0.999, within=within, least=0.2)
-        assert np.array_equal(part.anytime, own.anytime[:50])
+    lower, upper = own.anytime.T
+    assert own.anytime.shape == (4000, 2) and (lower < true).all() and (true < upper).all() and upper[-1] - lower[-1] < 0.3
+    # Later rounds change nothing of what was said before.
+    part = value(arms[:50], rewards[:50], probabilities[:50], policy[:50], predicted=chance[:50], estimator=estimator, level=0.999, within=within, least=0.2)
+    assert np.array_equal(part.anytime, own.anytime[:50])
+
+
+def test_the_sequence_of_snips_knows_no_origin_of_rewards():
+    _, arms, rewards, probabilities, policy, _, true = logged(np.random.default_rng(8), 4000)
+    ends = [value(arms, 3 + rewards, probabilities, policy, estimator=own, within=(0.0, 4.0), least=0.2).anytime[-1] for own in ("ips", "snips")]
+    assert all(lower < 3 + true < upper for lower, upper in ends)
+    assert np.ptp(ends[1]) < 0.8 * np.ptp(ends[0])
 
 
 def test_predictions_of_a_bandit_make_values_more_precise():
@@ -145,7 +151,7 @@ def test_logs_that_cannot_be_are_refused():
         ({"arms": [0, 2]}, "no entry 2"), ({"arms": [0, -1]}, "whole numbers from 0"), ({"arms": [0.5, 1.0]}, "whole numbers from 0"),
         ({"policy": [[0.5, 0.4]] * 2}, "sum to 0.9"), ({"policy": [[0.5, 0.5]]}, "expected 1"), ({"estimator": "dr"}, "needs predicted"),
         ({"estimator": "best"}, "estimator"), ({"predicted": [[0.0] * 3] * 2}, "shape"), ({"within": (0.0, 0.5)}, "range of the rewards"),
-        ({"estimator": "snips", "within": (0.0, 1.0)}, "no confidence sequence"), ({"rewards": [[1.0], [0.0]]}, "n_rounds"),
+        ({"estimator": "snips", "within": (0.0, 1.0)}, "needs least"), ({"rewards": [[1.0], [0.0]]}, "n_rounds"),
     ]:  # fmt: skip
         with pytest.raises(ValueError, match=match):
             value(**{**good, **bad})

@@ -37,6 +37,19 @@ def test_an_end_of_the_interval_has_the_evidence_of_its_level():
     assert found.p_value < 1e-6 and math.isclose(found.p_value * found.e_value, 1.0, rel_tol=1e-12)
 
 
+def test_coefficients_have_names():
+    X, y = data(200, 0.4)
+    named, plain = Experiment(["treated", "age"]).update(X, y), Experiment(2).update(X, y)
+    assert named.effect("age", size=0.5) == plain.effect([0.0, 1.0], size=0.5)
+    assert named.effect({"age": 2.0, "treated": -1.0}, size=0.5) == plain.effect([-1.0, 2.0], size=0.5)
+    assert pickle.loads(pickle.dumps(named)).effect("treated", size=0.5) == plain.effect(size=0.5)
+    for experiment, match in ((named, "they are treated, age"), (plain, "give names")):
+        with pytest.raises(ValueError, match=match):
+            experiment.effect("height", size=0.5)
+    with pytest.raises(ValueError, match="one name"):
+        Experiment(["a", "a"])
+
+
 def test_what_cannot_be_said_is_said():
     X, y = data(20, 0.0)
     with pytest.raises(ValueError, match="."):

@@ -129,7 +129,7 @@ pub(crate) fn value(py: Python<'_>, log: Log<'_>, estimator: &str, level: f64) -
     Ok((found.estimate, found.error, found.interval.lower, found.interval.upper, found.effective))
 }
 
-/// Lower and upper ends after each round.
+/// Lower and upper ends after each round; of the self-normalised estimate where `normalised`.
 #[pyfunction]
 pub(crate) fn value_sequence<'py>(
     py: Python<'py>,
@@ -137,10 +137,14 @@ pub(crate) fn value_sequence<'py>(
     rewards: (f64, f64),
     least: Option<f64>,
     level: f64,
+    normalised: bool,
 ) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
     let rounds = log.rounds()?;
     let ends = freely(py, || {
-        let mut sequence = ValueSequence::new(rewards, least, level)?;
+        let mut sequence = match least.filter(|_| normalised) {
+            Some(least) => ValueSequence::self_normalised(rewards, least, level)?,
+            None => ValueSequence::new(rewards, least, level)?,
+        };
         let mut ends = Vec::with_capacity(2 * rounds.len());
         for round in &rounds {
             sequence.update(round)?;

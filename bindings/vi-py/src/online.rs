@@ -10,8 +10,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use vi_models::online::{BeliefKind, Kind, Model, OnlineLinear, OnlineSettings, Prediction, RefineSettings, Trial};
+use vi_models::online::{
+    BeliefKind, Certificate, Kind, Model, OnlineLinear, OnlineSettings, Prediction, RefineSettings, Trial,
+};
 use vi_models::{Interval, ModelError};
+use vi_terms::table::of_model;
 
 use crate::fault::{Fault, freely, locked};
 use crate::learn::learn;
@@ -511,6 +514,27 @@ impl Online {
             told.set_item(name, value)?;
         }
         Ok(told)
+    }
+
+    /// What is known of the model and has a consequence, as JSON; with rows that it has not learned how it predicts them, too.
+    #[pyo3(signature = (rows=None, y=None, offset=None, size=None))]
+    fn certificate(
+        &self,
+        py: Python<'_>,
+        rows: Option<RowsArgument<'_>>,
+        y: Numbers<'_>,
+        offset: Numbers<'_>,
+        size: Numbers<'_>,
+    ) -> PyResult<String> {
+        let record = rows.map(|rows| {
+            let labels = numbers("y", &y, rows.count())?;
+            let labels = labels.ok_or_else(|| PyValueError::new_err("rows need their labels y"))?;
+            let mut record = Certificate::default();
+            self.seen(py, (rows, offset, size), |i, seen| record.add(seen, labels[i]).map(Some))?;
+            Ok::<_, PyErr>(record)
+        });
+        let record = record.transpose()?;
+        self.look(py, |model| Ok(serde_json::to_string(&of_model(model, record.as_ref()))?))
     }
 
     /// Sweeps over the kept rows.

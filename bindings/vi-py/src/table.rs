@@ -292,6 +292,11 @@ impl Table {
         })
     }
 
+    /// What is known of the model and has a consequence, as JSON.
+    fn certificate(&self, py: Python<'_>) -> PyResult<String> {
+        self.look(py, |state| Ok(serde_json::to_string(&table::certificate(state.answering()?))?))
+    }
+
     /// The card of `rvi inspect --json`.
     fn card(&self, py: Python<'_>) -> PyResult<String> {
         self.look(py, |state| Ok(card(state.answering()?)?.to_string()))

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::json;
 use vi_terms::table::summary::{FEW, body, card, head, progressive, scores};
 use vi_terms::table::text::{add, grouped, many, rounded, wrapped};
-use vi_terms::table::{Document, RobustErrors, Scores};
+use vi_terms::table::{Document, RobustErrors, Scores, calibration, told};
 
 pub(crate) use self::compare::compared;
 use crate::args::{Export, Inspect, Show};
@@ -70,8 +70,10 @@ pub(crate) fn evaluated(
     json: bool,
 ) -> Result<(), CliError> {
     let summary = scored.summary();
+    let certificate: Vec<_> = calibration(scored.certificate()).into_iter().collect();
     if json {
-        let card = json!({ "file": path.display().to_string(), "left_out": skipped, "scores": summary });
+        let file = path.display().to_string();
+        let card = json!({ "file": file, "left_out": skipped, "scores": summary, "certificate": certificate });
         return print_json(&card);
     }
     let mut text = format!("{}: {}\n", path.display(), many(summary.rows, "row"));
@@ -80,6 +82,7 @@ pub(crate) fn evaluated(
     }
     add(&mut text, &format!("target        {}\n", document.target.describe()));
     text += &scores(&summary);
+    text += &told(&certificate);
     print(&text)
 }
 

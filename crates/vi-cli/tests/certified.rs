@@ -37,8 +37,37 @@ fn certified_intervals_hold_after_the_noise_has_changed() {
     let new = rows(2000, 0, 2);
     fs::write(folder.join("new.csv"), &new).unwrap();
     let text = told(&folder, "fit data.csv -o number.rvi --formula number~a+b --keep-order");
-    assert!(text.contains("   certified 9"), "{text}");
-    assert!(text.contains("  a change: labels farther from predictions than before since label "), "{text}");
+    for line in [
+        "  calibration 50/90/95 % intervals held ",
+        "certified ones ",
+        "→ take certified intervals: the model's own are too narrow (exact)\n",
+        "  change      labels farther from predictions than before since label ",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let card = json(&told(&folder, "inspect number.rvi --json"));
+    let about = |subject: &str| card["certificate"].as_array().unwrap().iter().find(|own| own["about"] == subject);
+    let (calibration, change) = (about("calibration").unwrap(), about("change").unwrap());
+    assert_eq!((&calibration["basis"], &change["basis"]), (&json("\"exact\""), &json("\"heuristic\"")));
+    assert_eq!(change["numbers"]["since"].as_f64(), card["scores"]["alarm"]["since"].as_f64());
+    let own = &card["scores"]["certified"].as_array().unwrap()[2];
+    assert_eq!(
+        (&own["own"], &own["certified"]),
+        (&calibration["numbers"]["own_90"], &calibration["numbers"]["certified_90"])
+    );
+    // The model is exact, its digits are many and its rows in no order: of these one line says that nothing is to be done, and the others are not there.
+    assert!(
+        about("posterior").is_some_and(|own| own["basis"] == "exact")
+            && about("digits").is_none()
+            && about("order").is_none()
+    );
+    told(&folder, "inspect number.rvi --html page.html");
+    let page = fs::read_to_string(folder.join("page.html")).unwrap();
+    let says = calibration["says"].as_str().unwrap();
+    assert!(
+        page.contains("<table class=\"certificate\">") && page.contains(says) && page.contains("<td>heuristic</td>")
+    );
     let alarm = &json(&told(&folder, "inspect number.rvi --json"))["scores"]["alarm"];
     assert!(alarm["towards"] == "wider" && (1950..2100).contains(&alarm["since"].as_u64().unwrap()), "{alarm}");
     let labels: Vec<f64> = fields(&new).iter().map(|row| row[2].parse().unwrap()).collect();
@@ -58,6 +87,10 @@ fn certified_intervals_hold_after_the_noise_has_changed() {
     let card = json(&told(&folder, "evaluate number.rvi new.csv --json"));
     let share = card["scores"]["certified"].as_array().unwrap().iter().find(|share| share["level"] == 0.9).unwrap();
     assert!((share["certified"].as_f64().unwrap() - held("--certified")).abs() < 1e-12);
+    // What new rows say of the intervals is told in the same words.
+    assert_eq!(card["certificate"][0]["numbers"]["certified_90"], share["certified"]);
+    let text = told(&folder, "evaluate number.rvi new.csv");
+    assert!(text.contains("  calibration 50/90/95 % intervals held ") && text.contains("of 2,000 labels"), "{text}");
 }
 
 #[test]
@@ -71,7 +104,7 @@ fn classes_have_sets() {
         assert!([row[1].as_str(), "no|yes"].contains(&row[3].as_str()), "{row:?}");
     }
     let text = told(&folder, "fit data.csv -o three.rvi --formula class~a+b");
-    assert!(text.contains("90 % sets held") && text.contains(" classes)\n"), "{text}");
+    assert!(text.contains("/95 % sets held ") && text.contains(" classes in a set of 90 %"), "{text}");
     let line = told(&folder, "predict three.rvi data.csv --certified --to jsonl").lines().next().unwrap().to_owned();
     assert!(json(&line)["set"].as_str().unwrap().split('|').any(|class| class == json(&line)["class"]), "{line}");
 }
@@ -108,6 +141,11 @@ fn a_model_without_a_record_says_so() {
     assert!(!folder.join("out.csv").exists());
     let card = json(&told(&folder, "evaluate few.rvi data.csv --json"));
     assert!(card["scores"].get("certified").is_none());
+    let calibration = &card["certificate"][0];
+    assert!(
+        calibration["numbers"]["own_90"].is_f64() && calibration["numbers"].get("certified_90").is_none(),
+        "{card}"
+    );
     // A file from before there was a record.
     let kept = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stored");
     for name in ["v2-number.rvi", "v3-number.rvi"] {

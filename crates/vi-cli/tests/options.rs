@@ -91,7 +91,7 @@ fn passes_after_the_first_find_what_does_not_depend_on_the_order() {
     fit("back", "--refine 30");
     // A step of 1e-4 standard deviations was left at either end.
     assert!(apart() < 1e-3 && before > 1e-2, "{} of {before}", apart());
-    assert!(text.contains("refined       by ") && text.contains("; converged"), "{text}");
+    assert!(text.contains("posterior   refined by ") && text.contains("converged"), "{text}");
     assert!(!plain.contains("refined") && text.lines().all(|line| line.chars().count() <= 80), "{text}");
     let refined = card(&folder, "forth.rvi")["refined"].clone();
     assert!(refined["gained"].as_f64().unwrap() > 0.0 && refined["rows"] == 1500, "{refined}");

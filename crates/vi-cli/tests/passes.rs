@@ -157,7 +157,18 @@ fn models_of_the_same_rows_are_ranked_by_evidence() {
     told(&folder, "fit other.csv -t sold -o other.rvi");
     let text = told(&folder, "compare poor.rvi full.rvi");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    // The family was chosen by all rows.
+    let against = "against the first, by 800 rows that all predicted before they learned them";
+    assert!(text.contains(against) && text.contains("whenever you look (heuristic)"), "{text}");
     let found = json(&told(&folder, "compare poor.rvi full.rvi --json"));
+    let against = &found["models"][1]["against"];
+    let losses = [0, 1].map(|k: usize| found["models"][k]["log_loss"].as_f64().unwrap());
+    // Each loss is good to rounding.
+    assert!(
+        (against["difference"].as_f64().unwrap() - (losses[1] - losses[0])).abs() < 1e-12
+            && against["log_e_value"].as_f64().unwrap() > 100.0
+    );
+    assert!(against["interval"][0].as_f64().unwrap() > 0.0 && found["models"][0]["against"].is_null());
     assert_eq!(found["models"][0]["model"], "full.rvi");
     assert!(found["models"][1]["behind"].as_f64().unwrap() > 100.0);
     assert!(found["models"][0]["probability"].as_f64().unwrap() > 0.999);
@@ -236,7 +247,7 @@ fn rows_that_are_sorted_by_their_target_are_learned_in_a_random_order() {
     for line in [
         "    in random order\n",
         "    in the file's order, which is not random\n",
-        "order         labels come in runs (",
+        "  order       labels come in runs (",
     ] {
         assert!(text.contains(line), "{text}");
     }

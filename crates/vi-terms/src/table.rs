@@ -23,6 +23,7 @@
 
 mod answered;
 mod begin;
+mod certificate;
 mod choose;
 mod correlate;
 mod document;
@@ -53,9 +54,11 @@ mod target;
 mod tests;
 pub mod text;
 mod times;
+mod versus;
 
 pub use answered::{Asked, Notes, Part, left_out};
 pub use begin::begin;
+pub use certificate::{Basis, Finding, as_html, calibration, certificate, of_model, told};
 pub use document::{Document, Pass};
 pub use effects::{Curve, curves};
 pub use explain::{Explainer, Explanation};
@@ -78,3 +81,4 @@ pub use scores::{BANDS, Scores, Seen, Summary};
 pub use source::{Columns, Rows, Source};
 pub use target::{Target, TargetKind};
 pub use times::Event;
+pub use versus::Versus;

@@ -3,6 +3,7 @@
 import contextlib
 import difflib
 import functools
+import json
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -337,6 +338,27 @@ class OnlineEstimator(Shown, Stored, Tabular):
         model = self._fitted()
         with kept_rows():
             return model.diagnose(int(draws), _rows.seed(random_state))
+
+    def certificate(self, X=None, y=None, offset=None, exposure=None, trials=None):
+        """The findings about the model that have a consequence, each with its grounds.
+
+        Parameters
+        ----------
+        X, y, offset, exposure, trials
+            Rows that the model has not learned, in their order, as for `fit`: how often intervals held their labels, whether labels began to fall elsewhere in their
+            predictions, and labels far out. Without rows order, posterior, digits and repairs alone.
+
+        Returns
+        -------
+        findings : list of dict
+            As those of `rvi.table.Model.certificate`; certified intervals are given by models of tables.
+        """
+        if (X is None) != (y is None):
+            raise ValueError("X and y are given together")
+        if X is None:
+            return json.loads(self._fitted().certificate())
+        model, rows, *beside = self._asked(X, offset, exposure=exposure, trials=trials)
+        return json.loads(model.certificate(rows, self._labels_of(y), *beside))
 
     def merge(self, *others):
         """Merge with estimators of other rows.

@@ -116,6 +116,21 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tabular)
         """Rows, evidence, prior scales, digits left, advice of the model on the features (a dictionary)."""
         return self._fitted().info_
 
+    def certificate(self, X=None, y=None):
+        """The findings about the model on the features that have a consequence; see `BayesianLinearRegression.certificate`.
+
+        Parameters
+        ----------
+        X, y
+            Rows that the model has not learned, as for `fit`.
+
+        Returns
+        -------
+        findings : list of dict
+            As those of `rvi.table.Model.certificate`.
+        """
+        return self._fitted().certificate(None if X is None else self.transform(X), y)
+
     def __getstate__(self):
         state = super().__getstate__()
         # The same seed draws the same features.

@@ -1,7 +1,5 @@
 //! `rvi compare`: models of the same rows side by side, by evidence.
 
-use vi_terms::table::Document;
-
 use crate::args::Compare;
 use crate::document::answering;
 use crate::error::CliError;
@@ -13,18 +11,10 @@ pub(super) fn compare(args: &Compare) -> Result<(), CliError> {
         let document = answering(path)?;
         if let Some((first, other)) = models.first() {
             let first: &std::path::PathBuf = first;
-            let other: &Document = other;
-            let unlike = |what: &str| CliError::Document {
+            document.same_rows(other).map_err(|error| CliError::Document {
                 path: path.clone(),
-                what: format!("{what} than {}: their evidence is not comparable", first.display()),
-            };
-            if document.target != other.target {
-                return Err(unlike("another target"));
-            }
-            let rows = |document: &Document| document.passes.iter().map(|pass| pass.fingerprint).collect::<Vec<_>>();
-            if rows(&document) != rows(other) || document.model.info().observations != other.model.info().observations {
-                return Err(unlike("it has learned other rows"));
-            }
+                what: format!("{error} than {}: their evidence is not comparable", first.display()),
+            })?;
         }
         models.push((path.clone(), document));
     }

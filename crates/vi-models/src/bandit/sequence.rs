@@ -21,6 +21,9 @@ const MOST: f64 = 0.5;
 /// the same for rewards `1 − r` the upper: the empirical-Bernstein bound with predictable bets of Waudby-Smith and Ramdas (arXiv 2010.09686), for
 /// weights as in Waudby-Smith, Wu, Ramdas and Mineiro (arXiv 2210.10768). Each end has half of `α = 1 − level`.
 ///
+/// [`self_normalised`](ValueSequence::self_normalised) predicts the same reward of all arms, the self-normalised mean of the rounds before, so that a number that is added to
+/// all rewards changes nothing.
+///
 /// Without predictions `s = 1`, whatever the weights are, and the interval holds too where the log never chooses some arms. With them
 /// `s = 1 + 1/p` for the least probability `p` in the log, so that it begins wider and becomes narrower.
 ///
@@ -43,6 +46,8 @@ pub struct ValueSequence {
     rewards: (f64, f64),
     /// The least probability in the log, where predictions are used.
     least: Option<f64>,
+    /// The sums of the weights and of weights times rewards in `[0, 1]`, where these make the predictions.
+    normalised: Option<(f64, f64)>,
     /// `log(1/α)` of each end.
     threshold: f64,
     lower: End,
@@ -67,7 +72,30 @@ impl ValueSequence {
         let span = least.map_or(1.0, |least| 1.0 + 1.0 / least);
         check::results("largest weight", [span].into_iter())?;
         let end = End { span, ..End::default() };
-        Ok(Self { rewards, least, threshold: -(0.5 * (1.0 - level)).ln(), lower: end, upper: end })
+        let threshold = -(0.5 * (1.0 - level)).ln();
+        Ok(Self { rewards, least, normalised: None, threshold, lower: end, upper: end })
+    }
+
+    /// The same for the self-normalised estimate: instead of predictions all arms are expected to earn `Σ w·r/Σ w` of the rounds before. The log has to choose every
+    /// arm that the policy does, each with the probability `least` or more.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    ///
+    /// ```
+    /// use vi_models::bandit::{Logged, ValueSequence};
+    /// // Rewards of 100 and 101: what they have in common tells nothing of the policy.
+    /// let mut sequence = ValueSequence::self_normalised((0.0, 200.0), 0.5, 0.95)?;
+    /// for t in 0..4000 {
+    ///     let reward = if t % 2 == 1 { 101.0 } else { 100.0 };
+    ///     sequence.update(&Logged { arm: t % 2, probability: 0.5, reward, policy: &[0.1, 0.9], predicted: &[] })?;
+    /// }
+    /// let interval = sequence.interval();
+    /// assert!(interval.contains(100.9) && interval.upper - interval.lower < 5.0);
+    /// # Ok::<(), vi_models::ModelError>(())
+    /// ```
+    pub fn self_normalised(rewards: (f64, f64), least: f64, level: f64) -> Result<Self, ModelError> {
+        Ok(Self { normalised: Some((0.0, 0.0)), ..Self::new(rewards, Some(least), level)? })
     }
 
     /// Takes in a round; after an error nothing has changed.
@@ -77,10 +105,8 @@ impl ValueSequence {
     /// below the least.
     pub fn update(&mut self, round: &Logged<'_>) -> Result<(), ModelError> {
         let (index, (lowest, highest)) = (self.lower.rounds, self.rewards);
-        let own = match self.least {
-            None => Logged { predicted: &[], ..*round }.weighed(index, self.rewards),
-            Some(_) => round.weighed(index, self.rewards),
-        }?;
+        let predicted = if self.least.is_none() || self.normalised.is_some() { &[] } else { round.predicted };
+        let own = Logged { predicted, ..*round }.weighed(index, self.rewards)?;
         if !(lowest..=highest).contains(&own.reward) {
             let requirement = "within the range of the rewards";
             return Err(Error::Entry { argument: "rewards", index, value: own.reward, requirement }.into());
@@ -90,7 +116,12 @@ impl ValueSequence {
             return Err(Error::Entry { argument: "probabilities", index, value: round.probability, requirement }.into());
         }
         let unit = |value: f64| (value - lowest) / (highest - lowest);
-        let (lower, upper) = if self.least.is_some() && !round.predicted.is_empty() {
+        // As if half a reward of 1 had come before.
+        let mean = self.normalised.map(|(weights, earned)| (earned + 0.5) / (weights + 1.0));
+        let (lower, upper) = if let Some(mean) = mean {
+            let outcome = mean + own.weight * (unit(own.reward) - mean);
+            (outcome, 1.0 - outcome)
+        } else if !predicted.is_empty() {
             let outcome = unit(own.expected) + own.weight * (unit(own.reward) - unit(own.predicted));
             (outcome, 1.0 - outcome)
         } else {
@@ -101,6 +132,10 @@ impl ValueSequence {
         next_upper.see(upper, self.threshold);
         check::results("sums of the sequence", [next_lower.squares, next_upper.squares].into_iter())?;
         (self.lower, self.upper) = (next_lower, next_upper);
+        if let Some((weights, earned)) = &mut self.normalised {
+            *weights += own.weight;
+            *earned += own.weight * unit(own.reward);
+        }
         Ok(())
     }
 
@@ -159,6 +194,9 @@ impl End {
 
 #[cfg(test)]
 mod tests {
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
     use super::*;
 
     #[test]
@@ -173,6 +211,33 @@ mod tests {
         }
         let interval = sequence.interval();
         assert!(interval.contains(0.7) && interval.lower > 0.25, "{interval:?}");
+    }
+
+    /// A log with rewards of probability ½ above a common level, of which the policy earns .5 more than that.
+    fn logged(mut sequence: ValueSequence, level: f64, seed: u64) -> (ValueSequence, bool) {
+        let (mut rng, mut held) = (ChaCha8Rng::seed_from_u64(seed), true);
+        for _ in 0..1500 {
+            let (arm, probability) = if rng.random::<f64>() < 0.2 { (0, 0.2) } else { (1, 0.8) };
+            let reward = level + f64::from(u8::from(rng.random::<f64>() < if arm == 0 { 0.6 } else { 0.4 }));
+            sequence.update(&Logged { arm, probability, reward, policy: &[0.5, 0.5], predicted: &[] }).unwrap();
+            held &= sequence.interval().contains(level + 0.5);
+        }
+        (sequence, held)
+    }
+
+    #[test]
+    fn self_normalised_intervals_hold_and_know_no_origin() {
+        let runs = 200;
+        let made = |range, level: f64| ValueSequence::self_normalised((level, level + range), 0.2, 0.9).unwrap();
+        let missed = (0..runs).filter(|seed| !logged(made(1.0, 0.0), 0.0, *seed).1).count();
+        // 10 % and three standard errors; the bound is not tight.
+        assert!(missed as f64 <= 0.1 * runs as f64 + 3.0 * (0.09 * runs as f64).sqrt(), "{missed}");
+        let width = |sequence: &ValueSequence| sequence.interval().upper - sequence.interval().lower;
+        // Half of the range of the rewards is a level that they have in common.
+        let wide = |level: f64| logged(ValueSequence::self_normalised((0.0, 4.0), 0.2, 0.9).unwrap(), level, 1).0;
+        let plain = |level: f64| logged(ValueSequence::new((0.0, 4.0), Some(0.2), 0.9).unwrap(), level, 1).0;
+        assert!(width(&wide(3.0)) < 1.2 * width(&wide(0.0)), "{} {}", width(&wide(3.0)), width(&wide(0.0)));
+        assert!(width(&wide(3.0)) < 0.8 * width(&plain(3.0)), "{} {}", width(&wide(3.0)), width(&plain(3.0)));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Intervals that hold as often as they say, whatever the data do: a model's own, re-mapped by the record of its predictions.
 
 mod change;
+mod evidence;
 mod place;
 #[cfg(test)]
 mod tests;
@@ -9,6 +10,8 @@ use serde::{Deserialize, Serialize};
 use vi_core::special::{normal_cdf, normal_quantile};
 
 pub use self::change::{Alarm, Change, Towards};
+pub use self::evidence::{Calibration, Outliers};
+use self::evidence::{FAR, Far};
 use self::place::Place;
 use super::Prediction;
 use crate::{Interval, ModelError, check};
@@ -76,8 +79,16 @@ pub struct Certificate {
     /// The classes of all certified sets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     sizes: Option<[u64; 5]>,
+    /// Whether labels are whole numbers, which may be anywhere between two places.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    whole: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    far: Option<Far>,
     #[serde(default)]
     change: Change,
+    /// Whether it tests intervals of too few labels to certify.
+    #[serde(skip)]
+    unready: bool,
 }
 
 /// Centre and reaches about it.
@@ -109,7 +120,9 @@ pub struct Share {
 impl Default for Certificate {
     fn default() -> Self {
         let own = Reach { centre: 0.0, of: NORMAL.map(straightened) };
-        Self { rows: 0, now: own, settled: own, held: [0; 5], own: [0; 5], sizes: None, change: Change::default() }
+        let change = Change::default();
+        let (held, sizes, far) = ([0; 5], None, None);
+        Self { rows: 0, now: own, settled: own, held, own: held, sizes, whole: false, far, change, unready: false }
     }
 }
 
@@ -229,10 +242,10 @@ impl Certificate {
         Self { now: self.settled, ..self.clone() }
     }
 
-    /// The same intervals, with no label counted yet.
+    /// The same intervals, with no label counted yet. Those of too few labels certify nothing however many are counted.
     #[must_use]
     pub fn untested(&self) -> Self {
-        Self { rows: 0, held: [0; 5], own: [0; 5], sizes: None, change: Change::default(), ..self.clone() }
+        Self { now: self.now, settled: self.settled, unready: self.ready().is_err(), ..Self::default() }
     }
 
     fn count(&mut self, place: &Place) {
@@ -243,6 +256,13 @@ impl Certificate {
         for (k, r) in nested.into_iter().enumerate() {
             self.own[k] += u64::from(plain <= NORMAL[k]);
             self.held[k] += u64::from(distance <= r);
+        }
+        if let Place::Number { low, high } = place {
+            self.whole |= low < high;
+            if plain > FAR {
+                let labels = self.far.map_or(0, |far| far.labels) + 1;
+                self.far = Some(Far { labels, last: self.rows });
+            }
         }
         if let Place::Class { all, .. } = place {
             let sizes = self.sizes.get_or_insert_default();
@@ -263,8 +283,8 @@ impl Certificate {
     /// # Errors
     /// [`ModelError::Uncertified`] with too few.
     pub fn ready(&self) -> Result<(), ModelError> {
-        let Self { rows, .. } = *self;
-        if rows < FEWEST { Err(ModelError::Uncertified { rows, needed: FEWEST }) } else { Ok(()) }
+        let Self { rows, unready, .. } = *self;
+        if rows < FEWEST || unready { Err(ModelError::Uncertified { rows, needed: FEWEST }) } else { Ok(()) }
     }
 
     fn reach(&self, level: f64) -> Result<f64, ModelError> {
@@ -317,6 +337,9 @@ impl Certificate {
             self.own[k] += other.own[k];
         }
         self.rows += other.rows;
+        self.whole |= other.whole;
+        let both = |own: Far, other: Far| Far { labels: own.labels + other.labels, last: own.last.max(other.last) };
+        self.far = self.far.into_iter().chain(other.far).reduce(both);
         self.change.merge(&other.change);
         if let Some(sizes) = other.sizes {
             self.sizes.get_or_insert_default().iter_mut().zip(sizes).for_each(|(own, other)| *own += other);

@@ -32,6 +32,7 @@
 //! | follow relations that drift at an unknown rate | [`Memory::Learned`]; see [`Memory`] for the others |
 //! | give intervals that hold as often as they say, whatever the data do | [`Certificate`] |
 //! | know whether the world has changed, and when | [`Certificate::change`] |
+//! | know whether its own intervals hold, and of outliers | [`Certificate::calibration`], [`Certificate::outliers`] |
 //! | store a model, send it, go on learning | `serde`; a model read again goes on with the same bits |
 //!
 //! For the same bits the format must give each float back exactly: with `serde_json` turn on its feature `float_roundtrip`,
@@ -124,7 +125,7 @@ mod trial;
 mod varying;
 
 pub use belief::BeliefKind;
-pub use certificate::{Alarm, Certificate, Change, Share, Towards};
+pub use certificate::{Alarm, Calibration, Certificate, Change, Outliers, Share, Towards};
 pub use coefficient::Coefficient;
 pub use design::Standardise;
 pub use draw::Draw;

@@ -3,7 +3,7 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rand_distr::StandardNormal;
+use rand_distr::{Distribution, Gamma, Poisson, StandardNormal};
 use vi_models::linear::Effect;
 
 /// Sums of two groups, of which the second has the treatment.
@@ -55,6 +55,59 @@ fn looking_after_every_row_raises_few_false_alarms() {
         );
         // Three standard errors beyond what is promised.
         assert!(share < 0.05 + 3.0 * error, "{share}");
+    }
+}
+
+/// Labels of 0 and 1 with this share, or counts with this mean and size of a negative binomial.
+#[derive(Debug, Clone, Copy)]
+enum Labels {
+    Share(f64),
+    Counts(f64, f64),
+}
+
+impl Labels {
+    fn draw(self, rng: &mut ChaCha8Rng) -> f64 {
+        match self {
+            Self::Share(share) => f64::from(u8::from(rng.random::<f64>() < share)),
+            Self::Counts(mean, size) if size.is_finite() => {
+                let mean: f64 = Gamma::new(size, mean / size).unwrap().sample(rng);
+                Poisson::new(mean.max(1e-12)).unwrap().sample(rng)
+            }
+            Self::Counts(mean, _) => Poisson::new(mean).unwrap().sample(rng),
+        }
+    }
+}
+
+/// Without Gaussian noise the promise is one for many rows; it holds from the first.
+#[test]
+fn shares_and_counts_raise_few_false_alarms_too() {
+    let (runs, rows) = if crate::slow() { (2000, 5000) } else { (200, 1000) };
+    let plain = f64::INFINITY;
+    for labels in [
+        Labels::Share(0.5),
+        Labels::Share(0.1),
+        Labels::Share(0.02),
+        Labels::Share(0.005),
+        Labels::Counts(1.0, plain),
+        Labels::Counts(0.1, plain),
+        Labels::Counts(1.0, 0.5),
+        Labels::Counts(0.2, 0.1),
+    ] {
+        let mut shares = Vec::new();
+        for mixture in [0.1, 0.3, 1.0] {
+            let alarm = |seed: u64| {
+                let (mut rng, mut groups) = (ChaCha8Rng::seed_from_u64(seed), Groups::default());
+                (0..rows).any(|_| {
+                    groups.add(usize::from(rng.random::<bool>()), labels.draw(&mut rng));
+                    groups.effect().is_some_and(|own| own.log_e_value(0.0, mixture).unwrap() >= 20.0_f64.ln())
+                })
+            };
+            shares.push((0..runs).filter(|seed| alarm(*seed)).count() as f64 / runs as f64);
+        }
+        println!("{labels:?}, {runs} A/A runs of {rows} rows, false alarms with sizes .1, .3, 1: {shares:?}");
+        // Three standard errors beyond what is promised.
+        let most = 0.05 + 3.0 * (0.05 * 0.95 / runs as f64).sqrt();
+        assert!(shares.iter().all(|share| *share < most), "{labels:?} {shares:?}");
     }
 }
 

@@ -69,6 +69,9 @@ pub struct Document {
     /// Rows of the record that the model was made of, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<u64>,
+    /// First rows by whose labels family, curves or scales were chosen, so that their own predictions are made with hindsight; none where it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) foreseen: Option<u64>,
     /// What the passes after the first have done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) refined: Option<Refined>,
@@ -131,6 +134,7 @@ impl Document {
             relevance: None,
             chosen: None,
             imported: None,
+            foreseen: None,
             refined: None,
             reordered: None,
             to_reorder: false,
@@ -173,6 +177,7 @@ impl Document {
         self.imported = self.imported.into_iter().chain(other.imported).reduce(u64::saturating_add);
         self.unlabelled += other.unlabelled;
         self.imputed += other.imputed;
+        self.foreseen = self.foreseen.max(other.foreseen);
         self.unknown += other.unknown;
         for (column, rows) in &other.changed {
             *self.changed.entry(column.clone()).or_default() += rows;

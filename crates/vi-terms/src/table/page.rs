@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use vi_plot::{Layout, markup};
 
 use crate::TermsError;
+use crate::table::certificate::{as_html, certificate};
 use crate::table::document::Document;
 use crate::table::pictures::{Drawn, pictures};
 use crate::table::summary::summary;
@@ -15,6 +16,7 @@ const STYLE: &str = "\
 body{margin:0 auto;padding:1rem;max-width:1080px;font:16px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--ground)}
 h1{font-size:1.6rem;margin:.5rem 0}h2{font-size:1.2rem;margin:2rem 0 .5rem;border-top:1px solid var(--line);padding-top:1rem}
 pre{overflow-x:auto;font:14px/1.45 ui-monospace,monospace}p{max-width:70ch}p.small,footer{color:var(--pale);font-size:.9rem}
+table.certificate{border-collapse:collapse;font-size:.95rem}.certificate th,.certificate td{padding:.25rem .75rem .25rem 0;text-align:left;vertical-align:top;border-bottom:1px solid var(--line)}
 svg{max-width:100%;height:auto}.narrow{display:none}
 @media (max-width:640px){.wide{display:none}.narrow{display:block}pre{font-size:11px}}
 ";
@@ -35,7 +37,7 @@ pub fn page(document: &Document) -> Result<String, TermsError> {
 }
 
 /// The body of a model's page below its title: the summary, for each picture a heading of this level with a wide and a narrow drawing (classes `wide`
-/// and `narrow`), and the coefficients.
+/// and `narrow`), the coefficients, and the certificate.
 ///
 /// # Errors
 /// As [`page`].
@@ -48,8 +50,12 @@ pub fn sections(document: &Document, level: u8) -> Result<String, TermsError> {
         let _written =
             write!(body, "<h{level}>{heading}</h{level}>\n<p>{}</p>\n{}", markup(drawn.caption), drawing(&drawn)?);
     }
-    let _written = writeln!(body, "<h{level}>Coefficients and health</h{level}>\n<pre>{}</pre>", markup(&beliefs));
-    Ok(body)
+    let certificate = as_html(&certificate(document));
+    let beliefs = markup(&beliefs);
+    Ok(body
+        + &format!(
+            "<h{level}>Coefficients</h{level}>\n<pre>{beliefs}</pre>\n<h{level}>Certificate</h{level}>\n{certificate}"
+        ))
 }
 
 /// A picture for wide screens and one for narrow ones, of which readers of screens get the name.

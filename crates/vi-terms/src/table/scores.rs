@@ -107,8 +107,6 @@ enum Recording {
     Learned,
     /// It tests them.
     Tested,
-    /// Nothing: the model certifies none.
-    None,
 }
 
 /// Rows that follow one another, and the sums of their log losses.
@@ -216,8 +214,7 @@ impl Block {
 impl Scores {
     /// No scores yet, for rows that the model with this record does not learn.
     pub(crate) fn of_test(certificate: &Certificate) -> Self {
-        let recording = if certificate.ready().is_ok() { Recording::Tested } else { Recording::None };
-        Self { certificate: certificate.settled().untested(), recording, ..Self::default() }
+        Self { certificate: certificate.settled().untested(), recording: Recording::Tested, ..Self::default() }
     }
 
     /// The record by which intervals are certified.
@@ -245,7 +242,6 @@ impl Scores {
             match self.recording {
                 Recording::Learned => self.certificate.add_placed(predicted, label, below).ok(),
                 Recording::Tested => self.certificate.test(predicted, label, below).ok(),
-                Recording::None => None,
             };
         }
         self.log_loss -= log_density;
@@ -342,6 +338,11 @@ impl Scores {
             (before - 0.5 * rows, block.log_loss / rows, block.plain / rows)
         };
         self.along.iter().filter(|block| block.rows > 0).map(of).collect()
+    }
+
+    /// The number of rows of each stretch along the file, and the sum of their log losses.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = (u64, f64)> {
+        self.along.iter().map(|block| (block.rows, block.log_loss))
     }
 
     /// Some rows along the file, without the first, with what was predicted of them.

@@ -3,18 +3,19 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 use vi_core::Row;
-use vi_models::online::{BeliefKind, Coefficient, Kind as Family, Model, OnlineGrouped, Order, Standardise, Towards};
+use vi_models::online::{BeliefKind, Coefficient, Kind as Family, Model, OnlineGrouped, Standardise};
 use vi_models::{Interval, Marginal, ModelError};
 
 use crate::TermsError;
+use crate::table::certificate::{certificate, told};
 use crate::table::document::{Document, Pass};
 use crate::table::effects::{Share, curves, shares};
 use crate::table::grouped::{GroupEffect, Groups};
 use crate::table::plan::{is_by_class, is_of_logarithm};
 use crate::table::relevance::Relevance;
-use crate::table::reorder::{AWAITS_ORDER, Reordered};
+use crate::table::reorder::Reordered;
 use crate::table::schema::Kind;
-use crate::table::scores::{LEVELS, Scores, Summary};
+use crate::table::scores::{Scores, Summary};
 use crate::table::target::TargetKind;
 use crate::table::text::{add, bar, first_of, grouped, many, number, percent, shortened, wrapped};
 use crate::told::Origin;
@@ -52,7 +53,7 @@ impl Line {
     }
 }
 
-/// All that a page says in words: what was learned and how well, and what is believed.
+/// What a page says in words beside its certificate: what was learned and how well, and what is believed.
 ///
 /// # Errors
 /// Intervals beyond the range of floats.
@@ -60,7 +61,7 @@ pub fn summary(document: &Document) -> Result<(String, String), TermsError> {
     let mut text = format!("learned       {}\n", many(document.model.info().observations, "row"));
     text += &head(document);
     text += &progressive(document, "");
-    Ok((text, body(document, 4 * FEW)?))
+    Ok((text, beliefs(document, 4 * FEW)?))
 }
 
 /// The surest coefficients, at most so many.
@@ -355,17 +356,6 @@ fn kind(kind: &Kind) -> String {
     }
 }
 
-/// How labels fall after a change, in words.
-fn towards(towards: Towards) -> &'static str {
-    match towards {
-        Towards::Higher => "labels higher in their predictions than before",
-        Towards::Lower => "labels lower in their predictions than before",
-        Towards::Narrower => "labels nearer to predictions than before",
-        Towards::Wider => "labels farther from predictions than before",
-        _ => "labels elsewhere than before",
-    }
-}
-
 /// Scores in lines.
 #[must_use]
 pub fn scores(summary: &Summary) -> String {
@@ -395,34 +385,6 @@ pub fn scores(summary: &Summary) -> String {
         let rows = format!("{} (expectation beyond floats)", many(summary.unexpected, "row"));
         add(&mut text, &format!("  only in the log loss              {rows}\n"));
     }
-    let mut line = |name: &str, value: String, beside: Option<String>| {
-        add(&mut text, &format!("  {name:<32} {value:>10}{}\n", beside.unwrap_or_default()));
-    };
-    // Of fewer rows the shares say nothing.
-    for (promised, held) in summary.coverage.iter().filter(|_| summary.rows >= FEWEST_HELD) {
-        let certified = summary.certified.iter().find(|share| share.level == *promised);
-        let certified = certified.map(|share| format!("   certified {:.1} %", 100.0 * share.certified));
-        let held = format!("{:.1} %", 100.0 * held);
-        line(&format!("{:.0} % intervals held", 100.0 * promised), held, certified);
-    }
-    for (share, size) in summary.certified.iter().filter_map(|share| Some((share, share.size?))) {
-        if LEVELS.contains(&share.level) {
-            let (own, held) = (format!("{:.1} %", 100.0 * share.own), 100.0 * share.certified);
-            let size = if size < 10.0 { format!("{size:.2}") } else { format!("{size:.0}") };
-            let certified = format!("   certified {held:.1} % ({size} classes)");
-            line(&format!("{:.0} % sets held", 100.0 * share.level), own, Some(certified));
-        }
-    }
-    if let Some(alarm) = summary.alarm {
-        let until = alarm.until.map(|until| format!(", until label {}", grouped(until)));
-        let times =
-            summary.alarms.filter(|alarms| *alarms > 1).map(|alarms| format!(" ({} such times)", grouped(alarms)));
-        let [until, times] = [until, times].map(Option::unwrap_or_default);
-        add(
-            &mut text,
-            &format!("  a change: {} since label {}{until}{times}\n", towards(alarm.towards), grouped(alarm.since)),
-        );
-    }
     if !summary.calibration.is_empty() {
         text += "  predicted and observed\n";
         for (predicted, seen, rows) in &summary.calibration {
@@ -431,9 +393,6 @@ pub fn scores(summary: &Summary) -> String {
     }
     text
 }
-
-/// The least number of rows for which it is told how many intervals held.
-const FEWEST_HELD: u64 = 20;
 
 /// Whether labels came in runs when the rows were learned.
 fn is_ordered(document: &Document) -> bool {
@@ -481,11 +440,16 @@ fn contributions(document: &Document) -> String {
     text
 }
 
-/// Coefficients and health.
+/// Coefficients, evidence and certificate.
 ///
 /// # Errors
 /// Intervals beyond the range of floats.
 pub fn body(document: &Document, top: usize) -> Result<String, TermsError> {
+    Ok(beliefs(document, top)? + &told(&certificate(document)))
+}
+
+/// Coefficients and evidence.
+fn beliefs(document: &Document, top: usize) -> Result<String, TermsError> {
     let (lines, all) = lines(document, top, true)?;
     let mut text = contributions(document);
     if !lines.is_empty() {
@@ -510,41 +474,9 @@ pub fn body(document: &Document, top: usize) -> Result<String, TermsError> {
             add(&mut text, &format!("  {:<38} {:>10}  {interval}\n", shortened(&line.label(), 38), number(line.mean)));
         }
     }
-    if let Some(refined) = &document.refined {
-        let passes = if refined.passes == 1 { "one pass".to_owned() } else { format!("{} passes", refined.passes) };
-        let end = if refined.converged { "converged" } else { "a larger `--refine` gains more" };
-        add(
-            &mut text,
-            &format!("refined       by {passes} more: {} nats of evidence; {end}\n", number(refined.gained)),
-        );
-    }
     let info = document.model.info();
     let rows = info.observations.max(1) as f64;
     add(&mut text, &format!("evidence      {} nats, {} a row\n", number(info.evidence), number(info.evidence / rows)));
-    if let Some(Reordered { runs, .. }) = &document.reordered {
-        let what = if document.groups.is_some() { "rows come by group" } else { "labels come in runs" };
-        let what = format!("{what} ({runs:.0} standard deviations beyond chance)");
-        add(&mut text, &format!("order         {what}\n"));
-        add(&mut text, "              the rows were learned again in random order\n");
-    } else if document.awaits_order() {
-        let remedy = if document.passes.len() == 1 { "resume` does" } else { "fit` of one file with all rows does" };
-        text += &wrapped("order         ", &[AWAITS_ORDER.to_owned(), format!("`rvi {remedy}")]);
-    } else if let Some(order) = info.order.filter(Order::is_in_runs) {
-        text += &wrapped("order         ", &order.to_string().split(", ").map(str::to_owned).collect::<Vec<_>>());
-    }
-    let advice = match &document.refined {
-        Some(refined) if refined.rows == document.scores.rows => {
-            if refined.converged { "refined" } else { "refined, not to the end" }.to_owned()
-        }
-        _ => info.advice.to_string(),
-    };
-    text += &wrapped("health        ", &[format!("{:.1} digits left", info.health.digits), advice]);
-    if info.warming_up {
-        text += "              still gathering the first rows\n";
-    }
-    if let Some(row) = info.last_change {
-        add(&mut text, &format!("              abrupt change at row {}\n", grouped(row)));
-    }
     Ok(text)
 }
 
@@ -669,6 +601,7 @@ pub fn card(document: &Document) -> Result<Value, TermsError> {
         "relevance": document.relevance,
         "imported": document.imported,
         "refined": document.refined,
+        "certificate": certificate(document),
         "digits_left": info.health.digits,
         "advice": info.advice.to_string(),
         "coefficient_level": LEVEL,

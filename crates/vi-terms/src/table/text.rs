@@ -87,13 +87,22 @@ pub(crate) fn first_of(words: impl ExactSizeIterator<Item = String>) -> Vec<Stri
     words.take(MOST).chain(last).collect()
 }
 
-/// Words after a heading, in lines of 80 columns.
+/// Words after a heading, with commas between them, in lines of 80 columns.
 #[must_use]
 pub fn wrapped(heading: &str, words: &[String]) -> String {
+    joined(heading, words, ", ")
+}
+
+/// A sentence after a heading, in lines of 80 columns.
+pub(crate) fn flowing(heading: &str, sentence: &str) -> String {
+    joined(heading, &sentence.split(' ').map(str::to_owned).collect::<Vec<_>>(), " ")
+}
+
+fn joined(heading: &str, words: &[String], between: &str) -> String {
     let mut text = String::new();
     let mut line = heading.to_owned();
     for (k, word) in words.iter().enumerate() {
-        let word = visible(word) + if k + 1 < words.len() { ", " } else { "" };
+        let word = visible(word) + if k + 1 < words.len() { between } else { "" };
         if line.chars().count() > heading.len() && line.chars().count() + word.trim_end().chars().count() > 80 {
             text += line.trim_end();
             text.push('\n');
@@ -149,5 +158,9 @@ mod tests {
         let words: Vec<String> = (0..40).map(|k| format!("column{k}")).collect();
         let text = wrapped("columns  ", &words);
         assert!(text.lines().all(|line| line.chars().count() <= 80) && text.lines().count() > 3);
+        let text = flowing("  →  ", &"a sentence of many words ".repeat(9));
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 80) && text.lines().count() == 4 && !text.contains(',')
+        );
     }
 }
