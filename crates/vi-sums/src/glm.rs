@@ -71,8 +71,7 @@ impl GlmPrior {
     }
 
     /// The number of parameters of a model with `inputs` inputs.
-    #[must_use]
-    pub fn parameters(&self, inputs: usize) -> usize {
+    pub(crate) fn parameters(&self, inputs: usize) -> usize {
         inputs.saturating_add(usize::from(self.has_intercept()))
     }
 
@@ -236,8 +235,7 @@ impl GlmPosterior {
     }
 
     /// The number of rows that were left out.
-    #[must_use]
-    pub fn skipped(&self) -> u64 {
+    pub(crate) fn skipped(&self) -> u64 {
         count(self.state[1])
     }
 

@@ -126,8 +126,7 @@ impl Pool {
     }
 
     /// The number of rows that were left out.
-    #[must_use]
-    pub fn skipped(&self) -> u64 {
+    pub(crate) fn skipped(&self) -> u64 {
         self.groups.values().map(LinearSums::skipped).sum()
     }
 

@@ -46,7 +46,7 @@ impl<P: Predictive> Mixture<P> {
     /// # Errors
     /// [`ModelError::Core`] with `Empty`, `Dimension`, `Entry` for a weight that is negative or not finite, `Setting` for their
     /// sum.
-    pub fn new(components: Vec<P>, weights: Vec<f64>) -> Result<Self, ModelError> {
+    pub(crate) fn new(components: Vec<P>, weights: Vec<f64>) -> Result<Self, ModelError> {
         if components.is_empty() {
             return Err(Error::Empty { argument: "components" }.into());
         }
@@ -63,14 +63,12 @@ impl<P: Predictive> Mixture<P> {
     }
 
     /// The components.
-    #[must_use]
-    pub fn components(&self) -> &[P] {
+    pub(crate) fn components(&self) -> &[P] {
         &self.components
     }
 
     /// The weights of the components, which sum to 1.
-    #[must_use]
-    pub fn weights(&self) -> &[f64] {
+    pub(crate) fn weights(&self) -> &[f64] {
         &self.weights
     }
 

@@ -35,7 +35,7 @@ mod smooth;
 mod tests;
 mod updater;
 
-pub use batches::Permutations;
+pub(crate) use batches::Permutations;
 pub use bounds::Bounds;
 pub use descent::{Descent, DescentSettings, Run, minimise};
 pub use smooth::EarlyStop;

@@ -202,8 +202,7 @@ impl PassSums {
     }
 
     /// The number of rows that were left out.
-    #[must_use]
-    pub fn skipped(&self) -> u64 {
+    pub(crate) fn skipped(&self) -> u64 {
         count(self.state[1])
     }
 
