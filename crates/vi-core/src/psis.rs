@@ -22,7 +22,8 @@ pub struct Psis {
 
 impl Psis {
     /// The `k̂` up to which estimates from this many draws can be trusted, `min(1 − 1/log₁₀S, 0.7)` (Vehtari et al. 2024, §3).
-    pub(crate) fn threshold(&self) -> f64 {
+    #[must_use]
+    pub fn threshold(&self) -> f64 {
         let draws = self.log_weights.len() as f64;
         (1.0 - 1.0 / draws.log10()).min(0.7)
     }

@@ -235,7 +235,8 @@ impl GlmPosterior {
     }
 
     /// The number of rows that were left out.
-    pub(crate) fn skipped(&self) -> u64 {
+    #[must_use]
+    pub fn skipped(&self) -> u64 {
         count(self.state[1])
     }
 

@@ -126,7 +126,8 @@ impl Pool {
     }
 
     /// The number of rows that were left out.
-    pub(crate) fn skipped(&self) -> u64 {
+    #[must_use]
+    pub fn skipped(&self) -> u64 {
         self.groups.values().map(LinearSums::skipped).sum()
     }
 

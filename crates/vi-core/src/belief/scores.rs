@@ -69,7 +69,7 @@ impl Scores {
     }
 
     /// One joint draw with its deviation from the means multiplied by `spread`.
-    pub(crate) fn spread<R: Rng + ?Sized>(&self, spread: f64, rng: &mut R) -> Vec<f64> {
+    pub fn spread<R: Rng + ?Sized>(&self, spread: f64, rng: &mut R) -> Vec<f64> {
         self.clone().factor().spread(spread, rng)
     }
 

@@ -27,7 +27,8 @@ pub struct Pull {
 
 impl Pull {
     /// Whether weights lag by more than a standard deviation, and by more than a twentieth of their way.
-    pub(crate) fn is_too_far(self) -> bool {
+    #[must_use]
+    pub fn is_too_far(self) -> bool {
         self.deviations > 1.0 && self.share > 0.05
     }
 

@@ -31,11 +31,11 @@ use crate::check;
 use crate::likelihood::{Expected, GaussianExpectation, Likelihood};
 
 /// Relative tolerance of every quadrature: error over the integral of the integrand's absolute value.
-pub(crate) const TOLERANCE: f64 = 1e-12;
+pub const TOLERANCE: f64 = 1e-12;
 
 /// The number of evaluations of the integrand after which a quadrature gives up: one pass of panels stops earlier, and no
 /// quadrature makes more than two passes and a search for modes.
-pub(crate) const MOST_EVALUATIONS: usize = 20_000;
+pub const MOST_EVALUATIONS: usize = 20_000;
 
 /// Values below this count as 0: relative precision ends at 1e-308.
 const NOTHING: f64 = 1e-280;

@@ -46,7 +46,7 @@ impl<P: Predictive> Mixture<P> {
     /// # Errors
     /// [`ModelError::Core`] with `Empty`, `Dimension`, `Entry` for a weight that is negative or not finite, `Setting` for their
     /// sum.
-    pub(crate) fn new(components: Vec<P>, weights: Vec<f64>) -> Result<Self, ModelError> {
+    pub fn new(components: Vec<P>, weights: Vec<f64>) -> Result<Self, ModelError> {
         if components.is_empty() {
             return Err(Error::Empty { argument: "components" }.into());
         }

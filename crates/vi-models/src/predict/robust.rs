@@ -39,7 +39,8 @@ pub struct RobustPrediction {
 
 impl RobustPrediction {
     /// The prediction from `xᵀθ ~ N(a, ν)`.
-    pub(crate) fn new(seen: Projection, noise: StudentT) -> Self {
+    #[must_use]
+    pub fn new(seen: Projection, noise: StudentT) -> Self {
         let (k, s) = (noise.dof(), noise.scale());
         let spread = if k > 2.0 { s * s * (k / (k - 2.0)) } else { f64::INFINITY };
         let mean = if k > 1.0 { seen.mean } else { f64::NAN };

@@ -105,7 +105,8 @@ impl Softmax {
     }
 
     /// The number of classes `C`.
-    pub(crate) fn classes(&self) -> usize {
+    #[must_use]
+    pub fn classes(&self) -> usize {
         self.classes
     }
 

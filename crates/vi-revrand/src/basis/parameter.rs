@@ -82,7 +82,8 @@ impl Bound {
     }
 
     /// Whether `value` is finite and strictly between the ends.
-    pub(crate) fn contains(&self, value: f64) -> bool {
+    #[must_use]
+    pub fn contains(&self, value: f64) -> bool {
         value.is_finite() && self.lower() < value && value < self.upper()
     }
 

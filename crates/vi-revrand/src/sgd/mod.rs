@@ -25,7 +25,7 @@
 //! |---|---|---|
 //! | `θ_k` | `x` | report (3) |
 //! | `η` | [`Updater`]'s `rate` | report (3) |
-//! | `M`, `N` | `batch`, `rows` of [`Permutations`] | report (5) |
+//! | `M`, `N` | `batch`, `rows`, of which each is seen once before any is seen again | report (5) |
 
 mod batches;
 mod bounds;

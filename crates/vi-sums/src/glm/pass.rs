@@ -202,7 +202,8 @@ impl PassSums {
     }
 
     /// The number of rows that were left out.
-    pub(crate) fn skipped(&self) -> u64 {
+    #[must_use]
+    pub fn skipped(&self) -> u64 {
         count(self.state[1])
     }
 

@@ -112,7 +112,7 @@ impl LinearPosterior {
     ///
     /// # Errors
     /// [`SumsError::Unlike`]; those of [`LinearSums::merge`].
-    pub(crate) fn merge(&mut self, other: &Self) -> Result<(), SumsError> {
+    pub fn merge(&mut self, other: &Self) -> Result<(), SumsError> {
         self.check_like(other)?;
         self.sums.merge(&other.sums)
     }
@@ -121,7 +121,7 @@ impl LinearPosterior {
     ///
     /// # Errors
     /// [`SumsError::Unlike`]; those of [`LinearSums::subtract`].
-    pub(crate) fn subtract(&mut self, other: &Self) -> Result<(), SumsError> {
+    pub fn subtract(&mut self, other: &Self) -> Result<(), SumsError> {
         self.check_like(other)?;
         self.sums.subtract(&other.sums)
     }

@@ -62,7 +62,7 @@ pub enum Kept {
 
 impl Expectation {
     /// The most nodes of [`Expectation::Quadrature`].
-    pub(crate) const MOST_NODES: usize = 64;
+    pub const MOST_NODES: usize = 64;
 
     /// Checks the number of nodes or draws.
     ///
