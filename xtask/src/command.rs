@@ -1,5 +1,6 @@
 //! What may be typed after `cargo xtask`.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -96,46 +97,26 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
     };
     let rest: Vec<OsString> = arguments.collect();
     let texts: Vec<_> = rest.iter().map(|argument| argument.to_string_lossy()).collect();
-    match name.to_string_lossy().as_ref() {
+    let name = name.to_string_lossy();
+    match name.as_ref() {
         "help" | "--help" | "-h" => Ok(Command::Help),
-        "test" => {
-            if let Some(other) = texts.iter().find(|text| *text != "--slow") {
-                return Err(format!("`test` does not know `{other}`; it takes `--slow` only"));
-            }
-            Ok(Command::Test { slow: !rest.is_empty() })
+        "test" => goal(&name, &texts, &[("", false), ("--slow", true)]).map(|slow| Command::Test { slow }),
+        "python" => goal(&name, &texts, &[("", Goal::Wheel), ("--test", Goal::Test), ("--sdist", Goal::Sources)])
+            .map(Command::Python),
+        "sql" => {
+            use sql::Goal::{Build, Python, Test, Wheel};
+            goal(&name, &texts, &[("", Build), ("--test", Test), ("--wheel", Wheel), ("--python", Python)])
+                .map(Command::Sql)
         }
-        "python" => match texts.iter().map(AsRef::as_ref).collect::<Vec<_>>().as_slice() {
-            [] => Ok(Command::Python(Goal::Wheel)),
-            ["--test"] => Ok(Command::Python(Goal::Test)),
-            ["--sdist"] => Ok(Command::Python(Goal::Sources)),
-            others => Err(format!("`python` does not know `{}`; it takes `--test` or `--sdist`", others.join(" "))),
-        },
-        "sql" => match texts.iter().map(AsRef::as_ref).collect::<Vec<_>>().as_slice() {
-            [] => Ok(Command::Sql(sql::Goal::Build)),
-            ["--test"] => Ok(Command::Sql(sql::Goal::Test)),
-            ["--wheel"] => Ok(Command::Sql(sql::Goal::Wheel)),
-            ["--python"] => Ok(Command::Sql(sql::Goal::Python)),
-            others => {
-                Err(format!("`sql` does not know `{}`; it takes `--test`, `--wheel` or `--python`", others.join(" ")))
-            }
-        },
-        "duckdb" | "web" => {
-            if let Some(other) = texts.iter().find(|text| *text != "--test") {
-                return Err(format!("`{}` does not know `{other}`; it takes `--test` only", name.to_string_lossy()));
-            }
-            let test = !rest.is_empty();
-            Ok(if name == "web" { Command::Web { test } } else { Command::Duckdb { test } })
-        }
+        "duckdb" => goal(&name, &texts, &[("", false), ("--test", true)]).map(|test| Command::Duckdb { test }),
+        "web" => goal(&name, &texts, &[("", false), ("--test", true)]).map(|test| Command::Web { test }),
+        "packages" => goal(&name, &texts, &[("", ())]).map(|()| Command::Packages),
+        "docs" => goal(&name, &texts, &[("", ())]).map(|()| Command::Docs),
         "golden" => Ok(Command::Golden(rest)),
         "bench" => Ok(Command::Bench(rest)),
         "reproduce" => Ok(Command::Reproduce(rest)),
         "fuzz" => Plan::parse(&rest).map(Command::Fuzz),
         "soak" => Ok(Command::Soak(rest)),
-        "packages" | "docs" => match texts.first() {
-            Some(other) => Err(format!("`{}` takes nothing, not `{other}`", name.to_string_lossy())),
-            None if name == "docs" => Ok(Command::Docs),
-            None => Ok(Command::Packages),
-        },
         "data" => {
             if let Some(option) = texts.iter().find(|text| text.starts_with('-')) {
                 return Err(format!("`data` takes names of data sets, not `{option}`"));
@@ -149,6 +130,15 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
         },
         unknown => Err(format!("there is no command `{unknown}`")),
     }
+}
+
+/// Which of the goals a command's one option names, the first without any.
+fn goal<T: Copy>(name: &str, texts: &[Cow<'_, str>], goals: &[(&str, T)]) -> Result<T, String> {
+    let given = texts.join(" ");
+    let found = goals.iter().find(|(option, _)| *option == given).map(|(_, goal)| *goal);
+    let known: Vec<String> = goals[1..].iter().map(|(option, _)| format!("`{option}`")).collect();
+    let takes = if known.is_empty() { "nothing".to_owned() } else { known.join(" or ") };
+    found.ok_or_else(|| format!("`{name}` does not know `{given}`; it takes {takes}"))
 }
 
 #[cfg(test)]
@@ -226,7 +216,7 @@ mod tests {
     fn what_is_unknown_is_named() {
         assert_eq!(parsed("tset"), Err("there is no command `tset`".to_owned()));
         assert!(parsed("test --fast").unwrap_err().contains("`--fast`"));
-        assert!(parsed("test --slow extra").unwrap_err().contains("`extra`"));
+        assert!(parsed("test --slow extra").unwrap_err().contains("`--slow extra`"));
         assert!(parsed("python --quick").unwrap_err().contains("`--quick`"));
         assert!(parsed("python --test --sdist").unwrap_err().contains("`--test --sdist`"));
         assert!(parsed("sql --quick").unwrap_err().contains("`--quick`"));

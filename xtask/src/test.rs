@@ -60,7 +60,7 @@ fn sections(slow: bool, python: bool, page: bool) -> Vec<(&'static str, Command)
     let mut sections = vec![
         section("format", "fmt --all --check"),
         section("lints", "clippy --workspace --all-targets --all-features -- -D warnings"),
-        // Without `--benches`: a bench is a measurement, and `lints` has compiled it. Without `--examples`: the tests of `vi-tests` run them.
+        // Without `--examples`: the tests of `vi-tests` run them.
         section("tests", "test --workspace --lib --bins --tests"),
         section("doctests", "test --workspace --doc"),
         // With all features, as `lints` has checked the crates beneath.

@@ -62,6 +62,7 @@
 //!
 //! BVI: F. Guo, X. Wang, K. Fan, T. Broderick, D. B. Dunson, *Boosting variational inference*, arXiv 1611.05559, 2016.
 
+#![cfg_attr(doctest, doc = include_str!("../README.md"))]
 #![allow(clippy::inline_always, reason = "vector loops have to be compiled inside the dispatch that calls them")]
 
 mod block;
@@ -94,8 +95,3 @@ pub use fit::{Diagnosis, Fit, FitSettings, Summary, Verdict, fit, summarise};
 pub use mixture::GaussianMixture;
 pub use target::LogDensity;
 pub use vi_core::Stop;
-
-/// The code of the crate's README, compiled and run.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-pub struct Readme;

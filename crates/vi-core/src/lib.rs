@@ -33,6 +33,7 @@
 //! | `α`, `ν*` | [`implicit::ImplicitRoot`] | scalars | R-VGA (69)-(70) |
 //! | `s`, `β` | [`special::sigmoid`], `√(8/π)` | | R-VGA §5 |
 
+#![cfg_attr(doctest, doc = include_str!("../README.md"))]
 #![allow(clippy::inline_always, reason = "vector loops have to be compiled inside the dispatch that calls them")]
 
 pub mod batch;
@@ -102,8 +103,3 @@ pub use rule::{
 pub use site::{Site, SiteRule};
 pub use sites::Sites;
 pub use stop::Stop;
-
-/// The code of the crate's README, compiled and run.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-pub struct Readme;

@@ -89,16 +89,6 @@ impl NaturalParameters {
         check::result("⟨η, m⟩", linear + quadratic)
     }
 
-    /// The Bregman divergence `B_F(η, η′) = F(η) − F(η′) − ⟨η−η′, ∇F(η′)⟩` (eq 100), which is `KL(q_η′ ‖ q_η)`.
-    ///
-    /// # Errors
-    /// As [`to_belief`](Self::to_belief).
-    pub fn bregman(&self, other: &Self) -> Result<f64, Error> {
-        let gradient = MeanParameters::of(&other.to_belief()?)?;
-        let linear = self.inner(&gradient)? - other.inner(&gradient)?;
-        check::result("B_F(η, η′)", self.log_partition()? - other.log_partition()? - linear)
-    }
-
     /// Takes Theorem 4's step `η ← η + ∇_m E_q[log p]` (eq 97), given the gradients of `E_q[log p]` by `μ` and `P` at the `q` of
     /// mean `mean`: `∂/∂m₁ = ∂/∂μ − 2(∂/∂P)μ`, `∂/∂m₂ = ∂/∂P` (eqs 104-105).
     ///

@@ -39,6 +39,8 @@
 //!
 //! Cargo features: `json` reads JSON lines, `compressed` gzip and zstd, `columnar` Parquet and Arrow IPC, `sheets` spreadsheets of Excel and OpenDocument, `arrow` tables of Arrow in memory.
 
+#![cfg_attr(doctest, doc = include_str!("../README.md"))]
+
 mod csv;
 mod dataset;
 mod error;
@@ -51,8 +53,3 @@ pub use crate::csv::{CsvSettings, Label, read_csv};
 pub use dataset::Dataset;
 pub use error::DataError;
 pub use sets::{breast_cancer, breast_cancer_with_id, digits, nodal};
-
-/// The code of the crate's README, compiled and run.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-pub struct Readme;

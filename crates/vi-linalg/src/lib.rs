@@ -67,6 +67,8 @@
 //! never on time or on earlier calls. The dense products that take a [`faer::Par`] may also sum in another order for another
 //! number of threads; what runs over [`tiles`] may not.
 
+#![cfg_attr(doctest, doc = include_str!("../README.md"))]
+
 pub mod check;
 pub mod cholesky;
 pub mod eigen;
@@ -84,8 +86,3 @@ pub use error::LinalgError;
 pub use faer;
 pub use low_rank::LowRank;
 pub use operator::{DenseSymmetric, SymmetricOperator};
-
-/// The code of the crate's README, compiled and run.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-pub struct Readme;

@@ -64,6 +64,7 @@
 //! | `E s(t)`, `Var s(t)` | [`predict::LogisticPrediction`] | scalars | R-VGA (62)-(63) |
 //! | `s(a)` | [`predict::LogisticPrediction::plug_in`] | scalar | R-VGA (122) |
 
+#![cfg_attr(doctest, doc = include_str!("../README.md"))]
 #![allow(clippy::inline_always, reason = "vector loops have to be compiled inside the dispatch that calls them")]
 
 pub mod bandit;
@@ -89,8 +90,3 @@ pub use interval::Interval;
 pub use marginal::Marginal;
 pub use student::Student;
 pub use vi_core::{Error as CoreError, Stop};
-
-/// The code of the crate's README, compiled and run.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-pub struct Readme;

@@ -34,6 +34,7 @@
 //! | `K` | [`glm::GlmSettings::components`] | | revrand (20) |
 //! | `M`, `N` | [`glm::GlmSettings::batch`], rows in all | | revrand (5) |
 
+#![cfg_attr(doctest, doc = include_str!("../README.md"))]
 #![allow(clippy::inline_always, reason = "vector loops have to be compiled inside the dispatch that calls them")]
 
 pub mod basis;
@@ -51,8 +52,3 @@ pub use slm::{Slm, SlmSettings};
 pub use vi_core::Stop;
 
 use vi_core::check;
-
-/// The code of the crate's README, compiled and run.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-pub struct Readme;

@@ -93,7 +93,7 @@ impl Family {
     ///
     /// # Errors
     /// [`Error::Label`], [`Error::NonFinite`].
-    pub fn check_label(self, y: f64) -> Result<(), Error> {
+    pub(crate) fn check_label(self, y: f64) -> Result<(), Error> {
         with_likelihood!(self, likelihood => likelihood.check_label(y))
     }
 

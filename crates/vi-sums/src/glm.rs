@@ -71,8 +71,7 @@ impl GlmPrior {
     }
 
     /// The number of parameters of a model with `inputs` inputs.
-    #[must_use]
-    pub fn parameters(&self, inputs: usize) -> usize {
+    pub(crate) fn parameters(&self, inputs: usize) -> usize {
         inputs.saturating_add(usize::from(self.has_intercept()))
     }
 

@@ -45,6 +45,8 @@
 //! | `s`, `κ`, `a₀`, `b₀` | [`LinearPrior`], [`GlmPrior`] | scalars |
 //! | `η`, `G`, `c` | [`GlmPosterior`] | parameters, their square, scalar |
 
+#![cfg_attr(doctest, doc = include_str!("../README.md"))]
+
 mod error;
 mod family;
 mod glm;
@@ -64,8 +66,3 @@ pub use pool::{GroupEffect, GroupKey, Pool, PoolFit, RobustSpec, VarianceCompone
 pub use posterior::{Posterior, kind};
 pub use predictor::{Predicted, Predictor, Weight};
 pub use spec::{GlmSpec, LinearSpec, PoolSpec};
-
-/// The code of the crate's README, compiled and run.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-pub struct Readme;

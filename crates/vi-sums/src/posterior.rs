@@ -147,8 +147,7 @@ impl Posterior {
     }
 
     /// The [`kind`] of its record.
-    #[must_use]
-    pub fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Linear(_) => Self::LINEAR,
             Self::Glm(_) => Self::GLM,

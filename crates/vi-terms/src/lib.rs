@@ -12,6 +12,8 @@
 //!
 //! [`table`] learns tables with named columns of numbers, texts and dates. [`formula`] reads formulas. [`Terms`] holds them; [`Terms::automatic`] chooses them by the kinds of the inputs and a [`Budget`].
 
+#![cfg_attr(doctest, doc = include_str!("../README.md"))]
+
 mod automatic;
 mod coordinate;
 mod effects;
@@ -28,8 +30,3 @@ pub use effects::Effect;
 pub use error::TermsError;
 pub use smooth::Smooth;
 pub use terms::{Block, Input, Kind, Term, Terms};
-
-/// The code of the crate's README, compiled and run.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-pub struct Readme;

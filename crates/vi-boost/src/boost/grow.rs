@@ -31,6 +31,9 @@ const ROUGH: f64 = 1e-2;
 /// How often a first component's covariance is halved: to a quarter of its width.
 const NARROWINGS: usize = 5;
 
+/// Candidates that are optimised on the true objective.
+const FINALISTS: usize = 2;
+
 /// How often the points of a component are moved to its new place.
 const GREEDY_ROUNDS: usize = 2;
 
@@ -50,24 +53,16 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
         // Each finalist is searched on few points, then the best of them on all, or another if the target is zero at a point of
         // the best one.
         let mut finalists: Vec<(Component, f64, f64)> = Vec::new();
-        for candidate in distinct(&proposals, self.settings.finalists.max(1)) {
-            let (component, value) = if self.settings.finalists == 0 {
-                (candidate.component.clone(), rough.value(&candidate.component))
-            } else {
-                let search = Search { tolerance: ROUGH, ..search };
-                let Some(found) = self.found(&rough, &candidate.component, search)? else { continue };
-                (found.component, found.value)
-            };
-            finalists.push((component, value, candidate.least_eigenvalue));
+        for candidate in distinct(&proposals) {
+            let search = Search { tolerance: ROUGH, ..search };
+            let Some(found) = self.found(&rough, &candidate.component, search)? else { continue };
+            finalists.push((found.component, found.value, candidate.least_eigenvalue));
         }
         finalists.sort_by(|a, b| a.1.total_cmp(&b.1));
         let mut best: Option<(Component, Cloud, f64)> = None;
-        for (mut component, _, least_eigenvalue) in finalists {
-            if self.settings.finalists > 0 {
-                let Some(found) = self.found(&single, &component, search)? else { continue };
-                component = found.component;
-            }
-            if let Some((component, cloud)) = self.finite(component, fresh)? {
+        for (component, _, least_eigenvalue) in finalists {
+            let Some(found) = self.found(&single, &component, search)? else { continue };
+            if let Some((component, cloud)) = self.finite(found.component, fresh)? {
                 best = Some((component, cloud, least_eigenvalue));
                 break;
             }
@@ -113,7 +108,7 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
         let (seed, pool_seed, mut fresh) = (self.seeds.next(), self.seeds.next(), self.seeds.branch());
         let (u, coarse) = (self.seeds.uniform(), self.coarse()?);
         let (Some(q), Some(summary)) = (&self.q, &self.summary) else { return self.first(info) };
-        let wide = Pool::of_widened(&self.probe, q, self.settings.dispersion, pool_seed)?;
+        let wide = Pool::of_widened(&self.probe, q, pool_seed)?;
         let fine = reference(q, &self.clouds, 2 * self.points);
         let few = reference(q, &self.clouds, 4 * COARSE);
         let scene = Scene {
@@ -127,16 +122,9 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
         };
         let proposals = scene.propose(u);
         note(info, &proposals);
-        let Some(best) = proposals.candidates.first() else {
-            info.alpha = 0.0;
-            return Ok((q.clone(), self.clouds.clone()));
-        };
         let mut chosen: Option<(Component, Cloud, f64, f64, f64)> = None;
-        let best = std::slice::from_ref(best);
-        let finalists = distinct(&proposals, self.settings.finalists);
-        let finalists = if finalists.is_empty() { best.iter().collect() } else { finalists };
         let mut trial = Trial { q, reference: &fine, line: Line::default() };
-        for candidate in finalists {
+        for candidate in distinct(&proposals) {
             let component = self.improved(q, &fine, candidate, seed, summary.effective_share)?;
             // Fresh points, so that what fits only the search's own points does not count.
             let cloud = Cloud::new(&self.probe, &component, self.points, fresh.next())?;
@@ -181,9 +169,6 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
         let search = Search { evaluations: self.settings.evaluations, tolerance: SEARCH_TOLERANCE };
         let (mut component, mut alpha) = (candidate.component.clone(), candidate.alpha);
         let mut cloud = Cloud::new(&self.probe, &component, self.points, seed)?;
-        if self.settings.finalists == 0 {
-            return Ok(component);
-        }
         if effective_share < NEAR {
             let few = cloud.z.len().div_ceil(FEWER);
             let greedy = Greedy { probe: &self.probe, q, reference, z: &cloud.z[..few] };
@@ -220,11 +205,11 @@ fn note(info: &mut Info, proposals: &Proposals) {
     info.gap = if proposals.candidates.is_empty() { f64::NAN } else { proposals.gap };
 }
 
-/// The best `count` candidates of different places.
-fn distinct(proposals: &Proposals, count: usize) -> Vec<&Candidate> {
+/// The best [`FINALISTS`] candidates of different places.
+fn distinct(proposals: &Proposals) -> Vec<&Candidate> {
     let mut chosen: Vec<&Candidate> = Vec::new();
     for candidate in &proposals.candidates {
-        if chosen.len() >= count {
+        if chosen.len() >= FINALISTS {
             break;
         }
         if chosen.iter().all(|other| other.component.mean() != candidate.component.mean()) {

@@ -10,6 +10,9 @@ use crate::target::{Faults, LogDensity, Probe};
 /// The number of points of the distribution that a run starts from; the widened `q` has half as many.
 const POOL: usize = 512;
 
+/// How many times as wide as `q` the Gaussian is from which new starts come, beside those of the start distribution.
+const DISPERSION: f64 = 1.7;
+
 /// Points of one distribution with the target's values.
 #[derive(Debug, Clone)]
 pub(crate) struct Pool {
@@ -54,14 +57,13 @@ impl Pool {
         Ok(pool)
     }
 
-    /// The pool of the Gaussian with the moments of `q` and `dispersion` times its width.
+    /// The pool of the Gaussian with the moments of `q` and [`DISPERSION`] times its width.
     pub(crate) fn of_widened<T: LogDensity + ?Sized>(
         probe: &Probe<'_, T>,
         q: &GaussianMixture,
-        dispersion: f64,
         seed: u64,
     ) -> Result<Self, BoostError> {
-        Self::new(probe, q.matched()?.widened(dispersion.powi(2))?, POOL / 2, seed)
+        Self::new(probe, q.matched()?.widened(DISPERSION.powi(2))?, POOL / 2, seed)
     }
 
     /// The faults of the target's values here.

@@ -38,6 +38,9 @@ pub(crate) struct Proposals {
 /// The radius of a local search, in standard deviations of its shape.
 const RADIUS: f64 = 3.0;
 
+/// Multiples of the inverse Hessian that are tried as covariances.
+const SCALES: [f64; 4] = [0.5, 1.0, 2.0, 4.0];
+
 /// The limits of local searches. They are cheap beside averages, but cost `2d` values a step for a target without a gradient.
 const LOCAL: Search = Search { evaluations: 40, tolerance: 1e-6 };
 
@@ -137,7 +140,7 @@ pub(crate) fn first<T: LogDensity + ?Sized>(
     let single = Single { probe, z };
     for narrower in NARROWER {
         for shape in &shapes {
-            for scale in &settings.scales {
+            for scale in SCALES {
                 let Some(component) = shape.scaled(narrower * scale, settings.family) else { continue };
                 proposals.tries += 1;
                 let value = single.value(&component);
@@ -189,8 +192,8 @@ impl<T: LogDensity + ?Sized> Scene<'_, T> {
         let mut trial = Trial { q, reference: self.reference, line: Line::default() };
         let mut points = Cloud::resting(self.z.to_vec());
         for shape in shapes {
-            for scale in &self.settings.scales {
-                let Some(component) = shape.scaled(*scale, self.settings.family) else { continue };
+            for scale in SCALES {
+                let Some(component) = shape.scaled(scale, self.settings.family) else { continue };
                 proposals.tries += 1;
                 points.move_to(self.probe, &component);
                 let Some(found) = trial.line_search(&component, &points) else {

@@ -36,7 +36,7 @@ impl<T: LogDensity + ?Sized> Boost<'_, T> {
     ///
     /// # Errors
     /// [`BoostError::Core`] with `Setting` for an invalid number of points; [`BoostError::Improper`] when a component diverges.
-    pub fn refit(&mut self, points: usize, evaluations: usize) -> Result<f64, BoostError> {
+    pub(crate) fn refit(&mut self, points: usize, evaluations: usize) -> Result<f64, BoostError> {
         check_points("points", points)?;
         let Some(q) = self.q.clone() else { return Ok(0.0) };
         for component in q.components() {

@@ -4,7 +4,7 @@ use vi_core::check;
 
 use crate::BoostError;
 use crate::component::Family;
-use crate::error::{check_positive_entries, setting};
+use crate::error::setting;
 use crate::points::MOST_POINTS;
 
 /// When all components are optimised together on the true objective.
@@ -44,10 +44,6 @@ pub struct BoostSettings {
     pub most_points: Option<usize>,
     /// The number of places at which a new component is sought, in each step.
     pub starts: usize,
-    /// The multiples of the inverse Hessian that are tried as covariances.
-    pub scales: Vec<f64>,
-    /// How many of all candidates tried are optimised on the true objective; 0 leaves the best candidate as it is.
-    pub finalists: usize,
     /// The kind of components.
     pub family: Family,
     /// Whether and when all components are optimised together.
@@ -59,8 +55,6 @@ pub struct BoostSettings {
     /// The number of points for each component in a last refit, starting from the refit on fewer; 0 for no last refit. At least 4
     /// for each dimension, as for `points`.
     pub polish: usize,
-    /// New starts come from the start distribution and from one that is this many times as wide as `q`.
-    pub dispersion: f64,
     /// Components of smaller weight than this are dropped.
     pub prune: f64,
     /// A step that lowers the divergence by no more than this, in nats, is counted by `patience`; with 0, only a step that does
@@ -75,24 +69,20 @@ pub struct BoostSettings {
 }
 
 impl Default for BoostSettings {
-    /// The default is at most 6 full components with 1024 points each (or as many as the dimension requires), 4 starts,
-    /// covariances ½, 1, 2 and 4 times the inverse Hessian, and 2 finalists; one refit at the end; 60 evaluations for each search
-    /// and 200 for a refit; starts from 1.7 times the width of `q` and from the start distribution. Components below a weight of
-    /// 1e-6 are dropped; the run stops after 3 steps that gain no more than 0.001 nats each.
+    /// The default is at most 6 full components with 1024 points each (or as many as the dimension requires) and 4 starts; one refit at
+    /// the end; 60 evaluations for each search and 200 for a refit. Components below a weight of 1e-6 are dropped; the run stops after
+    /// 3 steps that gain no more than 0.001 nats each.
     fn default() -> Self {
         Self {
             components: 6,
             points: None,
             most_points: None,
             starts: 4,
-            scales: vec![0.5, 1.0, 2.0, 4.0],
-            finalists: 2,
             family: Family::Full,
             refit: Refit::Last,
             evaluations: 60,
             refit_evaluations: 200,
             polish: 0,
-            dispersion: 1.7,
             prune: 1e-6,
             improvement: 1e-3,
             patience: 3,
@@ -106,22 +96,18 @@ impl BoostSettings {
     ///
     /// # Errors
     /// [`BoostError::Core`] with `Setting` unless components are from 1 to 1000, starts and evaluations from 1 to 10⁶, steps of patience at least 1, numbers of points
-    /// even, at least 16 and at most [`MOST_POINTS`], a rank at least 1, `prune` in `[0, 1)`, `improvement` and `gap` not negative; with `Empty`, `NonFinite`
-    /// or `Entry` unless `scales` (at least one) and `dispersion` are positive.
+    /// even, at least 16 and at most [`MOST_POINTS`], a rank at least 1, `prune` in `[0, 1)`, `improvement` and `gap` not negative.
     pub fn check(&self) -> Result<(), BoostError> {
         check_components(self.components)?;
         self.points.map_or(Ok(()), |points| check_points("points", points))?;
         self.most_points.map_or(Ok(()), |points| check_points("most_points", points))?;
         check::limit("starts", self.starts)?;
-        check::not_empty("scales", self.scales.len())?;
-        check_positive_entries("scales", &self.scales)?;
         self.family.check()?;
         check::limit("evaluations", self.evaluations)?;
         check::limit("refit_evaluations", self.refit_evaluations)?;
         if self.polish > 0 {
             check_points("polish", self.polish)?;
         }
-        check_positive_entries("dispersion", &[self.dispersion])?;
         if !(0.0..1.0).contains(&self.prune) {
             return Err(setting("prune", self.prune, "at least 0 and below 1"));
         }

@@ -63,12 +63,6 @@ impl Scores {
         self.covariance[(i.max(j), i.min(j))]
     }
 
-    /// The variances `x_iᵀPx_i`, length `k`; with the means they give upper confidence bounds.
-    #[must_use]
-    pub fn variances(&self) -> Vec<f64> {
-        (0..self.means.len()).map(|j| self.covariance[(j, j)]).collect()
-    }
-
     /// One joint draw of the `k` scores. Cost `k³/3` flops.
     pub fn draw<R: Rng + ?Sized>(&self, rng: &mut R) -> Vec<f64> {
         self.spread(1.0, rng)

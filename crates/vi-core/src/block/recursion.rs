@@ -48,15 +48,14 @@ impl BlockRecursion {
     }
 
     /// The most rows a block can have.
-    #[must_use]
-    pub fn capacity(&self) -> usize {
+    pub(crate) fn capacity(&self) -> usize {
         self.means.len()
     }
 
     /// Where a belief writes `a` (length `b`) and the lower triangle of `T` (`b × b`) for a block of `b` rows, at most
     /// [`capacity`](Self::capacity) of them.
     #[track_caller]
-    pub fn inputs(&mut self, b: usize) -> (&mut [f64], MatMut<'_, f64>) {
+    pub(crate) fn inputs(&mut self, b: usize) -> (&mut [f64], MatMut<'_, f64>) {
         assert!(b <= self.capacity(), "a block of {b} rows in memory for {}", self.capacity());
         self.len = b;
         (&mut self.means[..b], self.overlaps.as_mut().submatrix_mut(0, 0, b, b))
@@ -126,14 +125,12 @@ impl BlockRecursion {
     }
 
     /// What each row saw and did, in order.
-    #[must_use]
-    pub fn steps(&self) -> &[StepInfo] {
+    pub(crate) fn steps(&self) -> &[StepInfo] {
         &self.steps
     }
 
     /// The gains `e`.
-    #[must_use]
-    pub fn gains(&self) -> &[f64] {
+    pub(crate) fn gains(&self) -> &[f64] {
         &self.gains[..self.len]
     }
 

@@ -36,12 +36,6 @@ impl BlockSettings {
     pub fn for_dim(d: usize) -> Self {
         Self { block: (24 + d / 12).clamp(32, 256) }
     }
-
-    /// Rows in a block.
-    #[must_use]
-    pub fn block(&self) -> usize {
-        self.block
-    }
 }
 
 /// Memory of a blocked pass, owned by the caller and used again by later passes.

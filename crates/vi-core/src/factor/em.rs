@@ -55,14 +55,6 @@ pub struct EmInfo {
     pub stop: Stop,
 }
 
-impl EmInfo {
-    /// The number of iterations made.
-    #[must_use]
-    pub fn iterations(&self) -> usize {
-        self.losses.len() - 1
-    }
-}
-
 /// Batch EM for `S ≈ Ψ + WWᵀ` (20)-(21) from the factor's own `W` and `ψ`, until it converges.
 ///
 /// `s` (`d × d`) is a stored matrix ([`DenseSymmetric`](vi_linalg::DenseSymmetric)), data rows ([`SecondMoments`](super::SecondMoments)) or

@@ -90,8 +90,7 @@ impl FactorAnalysis {
     }
 
     /// `(WWᵀ + Ψ)⁻¹x = Ψ⁻¹(x − WM⁻¹(WᵀΨ⁻¹x))`, as in (27), for `x` of length `d`. Cost `O(dp + p³)`.
-    #[must_use]
-    pub fn solve(&self, x: &[f64]) -> Vec<f64> {
+    pub(crate) fn solve(&self, x: &[f64]) -> Vec<f64> {
         let x = MatRef::from_column_major_slice(x, x.len(), 1).to_owned();
         let inner = self.m().partial_piv_lu().solve(self.w.transpose() * self.scaled(&x));
         let left = x - &self.w * inner;

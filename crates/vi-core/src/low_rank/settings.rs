@@ -183,8 +183,7 @@ impl LowRankSettings {
     }
 
     /// Which rows of `W` a block rewrites; see [`with_upkeep`](Self::with_upkeep).
-    #[must_use]
-    pub fn upkeep(&self) -> Upkeep {
+    pub(crate) fn upkeep(&self) -> Upkeep {
         self.upkeep
     }
 

@@ -61,7 +61,7 @@ pub fn expected<L: Likelihood + ?Sized>(likelihood: &L, y: f64, a: f64, nu: f64)
 ///
 /// # Errors
 /// As [`expected`].
-pub fn expected_slope_curvature<L: Likelihood + ?Sized>(
+pub(crate) fn expected_slope_curvature<L: Likelihood + ?Sized>(
     likelihood: &L,
     y: f64,
     a: f64,

@@ -21,7 +21,8 @@ mod tilted;
 mod trapezoid;
 
 pub use average::average;
-pub use gaussian::{expected, expected_slope_curvature};
+pub use gaussian::expected;
+pub(crate) use gaussian::expected_slope_curvature;
 pub(crate) use modes::modes;
 pub use tilted::tilted;
 

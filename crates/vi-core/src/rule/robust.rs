@@ -70,7 +70,7 @@ impl Weighting {
     }
 
     /// The weight `w` of label `y`, given the belief `N(a, ν)`.
-    pub fn weight<L: Likelihood + ?Sized>(&self, likelihood: &L, y: f64, a: f64, nu: f64) -> f64 {
+    pub(crate) fn weight<L: Likelihood + ?Sized>(&self, likelihood: &L, y: f64, a: f64, nu: f64) -> f64 {
         let slope = likelihood.slope(y, a);
         if slope == 0.0 {
             return 1.0;

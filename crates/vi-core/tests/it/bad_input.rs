@@ -7,15 +7,15 @@ use vi_core::papers::MeanParameters;
 use vi_core::papers::black_box::{LogLikelihood, Nodes, Order0, StepSettings, explicit_step, implicit_step};
 use vi_core::papers::{NaturalGradient, OnlineNewton};
 use vi_core::{
-    Belief, BernoulliLogit, DenseGaussian, Error, Explicit, GaussianLikelihood, GlmPosterior, Implicit,
-    LowRankGaussian, LowRankSettings, Mixture8, QuadraticBound, Site, SiteRule, batch, factor, filter,
+    Belief, DenseGaussian, Error, Explicit, GaussianLikelihood, GlmPosterior, LowRankGaussian, LowRankSettings,
+    QuadraticBound, batch, factor, filter,
     papers::{ekf, kalman},
     quadrature, refine,
 };
 use vi_linalg::LinalgError;
 use vi_linalg::faer::{Mat, MatMut, MatRef, Par, mat};
 
-use crate::common::{prior, rng, view};
+use crate::common::{IMPLICIT, LOGIT, fails_at, prior, rng, view};
 
 pub(crate) fn bits(belief: &DenseGaussian) -> Vec<u64> {
     let covariance = belief.covariance();
@@ -33,53 +33,27 @@ fn refused(action: impl FnOnce(&mut DenseGaussian) -> Result<(), Error>, expecte
     assert_eq!(bits(&belief), before);
 }
 
-const LOGIT: Implicit<BernoulliLogit> = Implicit(BernoulliLogit(Mixture8));
-
 fn step(belief: &mut DenseGaussian, x: &[f64], y: f64) -> Result<(), Error> {
-    filter::step(belief, &LOGIT, x, y, &mut filter::Scratch::default()).map(drop)
+    filter::step(belief, &IMPLICIT, x, y, &mut filter::Scratch::default()).map(drop)
 }
 
+/// What the bad input at random places of `tests/` does not hold: a position beyond the last.
 #[test]
-fn step_refuses_bad_rows_and_labels() {
-    refused(|b| step(b, &[1.0], 1.0), |e| matches!(e, Error::Dimension { argument: "x", expected: 2, found: 1 }));
-    refused(|b| step(b, &[1.0, f64::NAN], 1.0), |e| matches!(e, Error::NonFinite { argument: "x", index: 1, .. }));
-    refused(|b| step(b, &[f64::INFINITY, 1.0], 1.0), |e| matches!(e, Error::NonFinite { index: 0, .. }));
-    refused(|b| step(b, &[1.0, 2.0], 2.0), |e| matches!(e, Error::Label { label: 2.0, .. }));
-    refused(|b| step(b, &[1.0, 2.0], -1.0), |e| matches!(e, Error::Label { .. }));
-    refused(|b| step(b, &[1.0, 2.0], f64::NAN), |e| matches!(e, Error::NonFinite { argument: "label", .. }));
+fn a_position_beyond_the_last_is_named() {
     let past = |b: &mut DenseGaussian| {
-        filter::step(b, &LOGIT, (&[0, 2], &[1.0, 2.0]), 1.0, &mut filter::Scratch::default()).map(drop)
+        filter::step(b, &IMPLICIT, (&[0, 2], &[1.0, 2.0]), 1.0, &mut filter::Scratch::default()).map(drop)
     };
     refused(past, |e| matches!(e, Error::Entry { argument: "positions", index: 1, value: 2.0, .. }));
     refused(
         |b| filter::step(b, &QuadraticBound::Once, &[1.0, 2.0], 0.5, &mut filter::Scratch::default()).map(drop),
         |e| matches!(e, Error::Label { .. }),
     );
-    let linear = Explicit(GaussianLikelihood::new(1.0).unwrap());
-    refused(
-        |b| filter::step(b, &linear, &[1.0, 2.0], f64::INFINITY, &mut filter::Scratch::default()).map(drop),
-        |e| matches!(e, Error::NonFinite { argument: "label", .. }),
-    );
-}
-
-/// A rule that fails at its third site, as a numerical breakdown in the middle of a run would.
-struct FailsLate(std::cell::Cell<usize>);
-
-impl SiteRule for FailsLate {
-    fn check_label(&self, _label: f64) -> Result<(), Error> {
-        Ok(())
-    }
-    fn site(&self, _a: f64, _nu: f64, _y: f64) -> Result<Site, Error> {
-        self.0.set(self.0.get() + 1);
-        let curvature = if self.0.get() == 3 { -1e9 } else { 0.1 };
-        Ok(Site { slope: 0.2, curvature })
-    }
 }
 
 #[test]
 fn run_names_the_row_and_takes_all_or_nothing() {
     let good = [1.0, 0.5, -0.2, 0.4, 0.3, 0.9];
-    let run = |b: &mut DenseGaussian, x: &[f64], y: &[f64]| filter::run(b, &LOGIT, view(x, 2), y, |_, _, _| {});
+    let run = |b: &mut DenseGaussian, x: &[f64], y: &[f64]| filter::run(b, &IMPLICIT, view(x, 2), y, |_, _, _| {});
     let row = |expected: usize| move |e: &Error| matches!(e, Error::Row { row, .. } if *row == expected);
     let mut bad = good;
     bad[5] = f64::NEG_INFINITY;
@@ -87,45 +61,17 @@ fn run_names_the_row_and_takes_all_or_nothing() {
     refused(|b| run(b, &good, &[1.0, 0.0, 7.0]), row(2));
     refused(|b| run(b, &good, &[1.0, 0.0]), |e| matches!(e, Error::Dimension { argument: "y", .. }));
     let empty = MatRef::<f64>::from_row_major_slice(&[], 0, 2);
-    refused(|b| filter::run(b, &LOGIT, empty, &[], |_, _, _| {}), |e| matches!(e, Error::Empty { argument: "x" }));
+    refused(|b| filter::run(b, &IMPLICIT, empty, &[], |_, _, _| {}), |e| matches!(e, Error::Empty { argument: "x" }));
     let wide = MatRef::from_row_major_slice(&good, 2, 3);
     refused(
-        |b| filter::run(b, &LOGIT, wide, &[1.0, 0.0], |_, _, _| {}),
+        |b| filter::run(b, &IMPLICIT, wide, &[1.0, 0.0], |_, _, _| {}),
         |e| matches!(e, Error::Dimension { argument: "columns of x", expected: 2, found: 3 }),
     );
-    let late = FailsLate(std::cell::Cell::new(0));
+    let late = fails_at(2);
     refused(
         |b| filter::run(b, &late, view(&good, 2), &[0.0; 3], |_, _, _| {}),
         |e| matches!(e, Error::Row { row: 2, source } if matches!(**source, Error::ImproperSite { .. })),
     );
-}
-
-#[test]
-fn impossible_beliefs_are_refused() {
-    let new = |mean: &[f64], p: MatRef<'_, f64>| DenseGaussian::new(mean, p).unwrap_err();
-    let good = mat![[2.0, 0.5], [0.5, 1.0]];
-    assert!(matches!(new(&[], Mat::zeros(0, 0).as_ref()), Error::Empty { .. }));
-    assert!(matches!(new(&[0.0, f64::NAN], good.as_ref()), Error::NonFinite { argument: "mean", index: 1, .. }));
-    assert!(matches!(new(&[0.0], good.as_ref()), Error::Dimension { .. }));
-    assert!(matches!(
-        new(&[0.0; 2], mat![[1.0, 2.0], [2.0, 1.0]].as_ref()),
-        Error::NotPositiveDefinite { pivot: 1, .. }
-    ));
-    assert!(matches!(
-        new(&[0.0; 2], mat![[0.0, 0.0], [0.0, 1.0]].as_ref()),
-        Error::NotPositiveDefinite { pivot: 0, .. }
-    ));
-    assert!(matches!(
-        new(&[0.0; 2], mat![[2.0, 0.4], [0.5, 1.0]].as_ref()),
-        Error::NotSymmetric { row: 1, column: 0, .. }
-    ));
-    assert!(matches!(new(&[0.0; 2], mat![[2.0, f64::NAN], [0.5, 1.0]].as_ref()), Error::NonFinite { index: 2, .. }));
-    for sigma0 in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-200, 1e200] {
-        assert!(matches!(DenseGaussian::isotropic(&[0.0], sigma0), Err(Error::Setting { .. })), "{sigma0}");
-    }
-    for noise in [0.0, -1.0, f64::NAN] {
-        assert!(matches!(GaussianLikelihood::new(noise), Err(Error::Setting { name: "noise_variance", .. })));
-    }
 }
 
 #[test]
@@ -177,7 +123,7 @@ fn results_beyond_floating_point_are_told() {
         Err(Error::Overflow { quantity: "KL(q‖p)", .. })
     ));
     let x = [1e200];
-    let posterior = GlmPosterior::new(&narrow, view(&x, 1), &[1.0], BernoulliLogit(Mixture8)).unwrap();
+    let posterior = GlmPosterior::new(&narrow, view(&x, 1), &[1.0], LOGIT).unwrap();
     let kl = posterior.kl(&wide, Par::Seq).unwrap_err();
     assert!(matches!(&kl, Error::Row { row: 0, source } if matches!(**source, Error::Overflow { .. })));
 }
@@ -188,7 +134,7 @@ fn memory_of_another_size_is_refused() {
     let mut scratch = BlockScratch::new(&other, BlockSettings::new(4).unwrap());
     let x = [1.0, 2.0];
     refused(
-        |b| block::run(b, &LOGIT, view(&x, 2), &[1.0], &mut scratch, Par::Seq, |_, _, _| {}).map(drop),
+        |b| block::run(b, &IMPLICIT, view(&x, 2), &[1.0], &mut scratch, Par::Seq, |_, _, _| {}).map(drop),
         |e| matches!(e, Error::Dimension { argument: "scratch", expected: 2, found: 3 }),
     );
     assert!(matches!(BlockSettings::new(usize::MAX), Err(Error::Setting { name: "block", .. })));

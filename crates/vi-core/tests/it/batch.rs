@@ -3,21 +3,11 @@
 use vi_core::batch::{BatchSettings, Statistics, optimum, optimum_of};
 use vi_core::{
     Belief, BernoulliLogit, DenseGaussian, Error, Exact, Explicit, GaussianExpectation, GaussianLikelihood,
-    GlmPosterior, Implicit, Linearised, Mixture8, ProbitApproximation, QuadraticBound, Stop, filter,
+    GlmPosterior, Implicit, Linearised, ProbitApproximation, QuadraticBound, Stop, filter,
 };
 use vi_linalg::faer::{MatRef, Par};
 
-use crate::common::{condition, difference, labels, prior, rng, rows, view};
-
-const LOGIT: BernoulliLogit<Mixture8> = BernoulliLogit(Mixture8);
-
-fn logistic_problem(n: usize, d: usize, sigma: f64, seed: u64) -> (DenseGaussian, Vec<f64>, Vec<f64>) {
-    let mut rng = rng(seed);
-    let start = prior(d, sigma, &mut rng);
-    let inputs = rows(n, d, &mut rng);
-    let y = labels(n, &mut rng);
-    (start, inputs, y)
-}
+use crate::common::{LOGIT, condition, difference, prior, problem, rng, rows, view};
 
 #[test]
 fn linear_optimum_is_the_exact_posterior_and_its_bound_the_evidence() {
@@ -43,7 +33,7 @@ fn linear_optimum_is_the_exact_posterior_and_its_bound_the_evidence() {
 #[test]
 fn optimum_is_stationary_monotone_and_independent_of_the_start() {
     let d = 5;
-    let (start, inputs, y) = logistic_problem(60, d, 5.0, 62);
+    let (start, inputs, y) = problem(60, d, 5.0, 62);
     let x = view(&inputs, d);
     let tight = BatchSettings { tolerance: 1e-11, max_passes: 300 };
     let (best, info) = optimum(&start, &start, x, &y, &LOGIT, &tight, Par::Seq).unwrap();
@@ -79,7 +69,7 @@ fn optimum_is_stationary_monotone_and_independent_of_the_start() {
 #[test]
 fn no_filter_and_no_neighbour_is_nearer_to_the_posterior() {
     let d = 3;
-    let (start, inputs, y) = logistic_problem(40, d, 4.0, 63);
+    let (start, inputs, y) = problem(40, d, 4.0, 63);
     let x = view(&inputs, d);
     let (best, info) = optimum(&start, &start, x, &y, &LOGIT, &BatchSettings::default(), Par::Seq).unwrap();
     let posterior = GlmPosterior::new(&start, x, &y, LOGIT).unwrap();
@@ -109,7 +99,7 @@ fn no_filter_and_no_neighbour_is_nearer_to_the_posterior() {
 #[test]
 fn shards_reach_the_same_optimum() {
     let d = 6;
-    let (start, inputs, y) = logistic_problem(70, d, 3.0, 64);
+    let (start, inputs, y) = problem(70, d, 3.0, 64);
     let settings = BatchSettings::default();
     let (whole, _) = optimum(&start, &start, view(&inputs, d), &y, &LOGIT, &settings, Par::Seq).unwrap();
     for shards in [1, 2, 7] {
@@ -147,7 +137,7 @@ fn the_bound_is_below_the_evidence() {
 
 #[test]
 fn statistics_of_another_dimension_are_refused() {
-    let (start, _, _) = logistic_problem(5, 3, 1.0, 66);
+    let (start, _, _) = problem(5, 3, 1.0, 66);
     let answer = optimum_of(&start, &start, &BatchSettings::default(), |_| Ok(Statistics::zero(2)));
     assert!(matches!(answer, Err(Error::Dimension { expected: 3, found: 2, .. })));
     let mut torn = Statistics::zero(3);
@@ -158,7 +148,7 @@ fn statistics_of_another_dimension_are_refused() {
 #[test]
 fn bad_input_and_exhaustion_are_told() {
     let d = 3;
-    let (start, inputs, y) = logistic_problem(20, d, 3.0, 65);
+    let (start, inputs, y) = problem(20, d, 3.0, 65);
     let go = |x: MatRef<'_, f64>, y: &[f64], settings: &BatchSettings| {
         optimum(&start, &start, x, y, &LOGIT, settings, Par::Seq)
     };

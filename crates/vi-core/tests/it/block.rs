@@ -12,7 +12,7 @@ use vi_core::{
 };
 use vi_linalg::faer::{Mat, MatRef, Par};
 
-use crate::common::{condition, difference, labels, prior, rng, rows, view};
+use crate::common::{condition, difference, fails_at, labels, prior, rng, rows, view};
 
 pub(crate) fn rules() -> Vec<(&'static str, Box<dyn SiteRule>)> {
     let (probit, mixture) = (BernoulliLogit(ProbitApproximation), BernoulliLogit(Mixture8));
@@ -140,19 +140,6 @@ fn a_bad_row_anywhere_in_a_block_is_named_and_changes_nothing() {
     }
 }
 
-/// Sites that leave no Gaussian at one row of the pass.
-struct FailsAt(std::cell::Cell<usize>, usize);
-
-impl SiteRule for FailsAt {
-    fn check_label(&self, _label: f64) -> Result<(), Error> {
-        Ok(())
-    }
-    fn site(&self, _a: f64, _nu: f64, _y: f64) -> Result<vi_core::Site, Error> {
-        let turn = self.0.replace(self.0.get() + 1);
-        Ok(vi_core::Site { slope: 0.1, curvature: if turn == self.1 { -1e9 } else { 0.2 } })
-    }
-}
-
 #[test]
 fn a_failure_in_a_later_block_restores_the_belief_of_the_start() {
     let d = 3;
@@ -161,7 +148,7 @@ fn a_failure_in_a_later_block_restores_the_belief_of_the_start() {
     let (inputs, y) = data(12, d, &mut rng);
     let mut belief = start.clone();
     let mut scratch = BlockScratch::new(&belief, BlockSettings::new(5).unwrap());
-    let rule = FailsAt(std::cell::Cell::new(0), 8);
+    let rule = fails_at(8);
     let error = block::run(&mut belief, &rule, view(&inputs, d), &y, &mut scratch, Par::Seq, |_, _, _| {}).unwrap_err();
     assert!(matches!(&error, Error::Row { row: 8, source } if matches!(**source, Error::ImproperSite { .. })));
     assert_eq!((belief.mean(), belief.covariance()), (start.mean(), start.covariance()));

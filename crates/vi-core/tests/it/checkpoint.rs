@@ -7,23 +7,13 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
 use vi_core::block::{self, BlockScratch, BlockSettings};
-use vi_core::{
-    Belief, BernoulliLogit, Checkpoint, CheckpointError, DenseGaussian, Error, Implicit, Mixture8, Sites, VectorSite,
-    checkpoint, filter,
-};
+use vi_core::{Belief, Checkpoint, CheckpointError, DenseGaussian, Error, Sites, VectorSite, checkpoint, filter};
 use vi_linalg::faer::{Par, mat};
 
 use crate::bad_input::bits;
-use crate::common::{labels, prior, rng, rows, view};
+use crate::common::{IMPLICIT, bytes, labels, prior, rng, rows, view};
 
-const LOGIT: Implicit<BernoulliLogit> = Implicit(BernoulliLogit(Mixture8));
 const HEADER: usize = 8 + 4 + 24 + 8;
-
-fn bytes_of<T: Checkpoint>(value: &T) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    value.write_to(&mut bytes).unwrap();
-    bytes
-}
 
 fn dense(mut bytes: &[u8]) -> Result<DenseGaussian, CheckpointError> {
     inner(DenseGaussian::read_from(&mut bytes))
@@ -76,9 +66,9 @@ fn the_format_is_the_documented_one() {
     let belief = DenseGaussian::new(&[1.5, -2.0], mat![[2.0, 0.5], [0.5, 1.0]].as_ref()).unwrap();
     let numbers = [1.5, -2.0, 2.0, 0.5, 1.0_f64].map(f64::to_bits);
     let [m0, m1, p00, p10, p11] = numbers;
-    assert_eq!(bytes_of(&belief), sealed("vi-core/dense", &words(&[2, 2, m0, m1, 3, p00, p10, p11])));
+    assert_eq!(bytes(&belief), sealed("vi-core/dense", &words(&[2, 2, m0, m1, 3, p00, p10, p11])));
     let sites = Sites::new(vec![1.5], vec![2.0]).unwrap();
-    assert_eq!(bytes_of(&sites), sealed("vi-core/sites", &words(&[1, m0, 1, p00])));
+    assert_eq!(bytes(&sites), sealed("vi-core/sites", &words(&[1, m0, 1, p00])));
 }
 
 #[test]
@@ -86,13 +76,13 @@ fn every_bit_comes_back() {
     let mut rng = rng(50);
     for d in [1, 2, 5, 33] {
         let belief = prior(d, 3.0, &mut rng);
-        assert_eq!(bits(&dense(&bytes_of(&belief)).unwrap()), bits(&belief));
+        assert_eq!(bits(&dense(&bytes(&belief)).unwrap()), bits(&belief));
     }
     let odd = DenseGaussian::new(&[-0.0, 5e-324], mat![[1e-300, -0.0], [-0.0, 1e300]].as_ref()).unwrap();
-    assert_eq!(bits(&dense(&bytes_of(&odd)).unwrap()), bits(&odd));
+    assert_eq!(bits(&dense(&bytes(&odd)).unwrap()), bits(&odd));
     for n in [0, 1, 40] {
         let sites = Sites::new(rows(n, 1, &mut rng), rows(n, 1, &mut rng)).unwrap();
-        assert_eq!(Sites::read_from(&mut bytes_of(&sites).as_slice()).unwrap(), sites);
+        assert_eq!(Sites::read_from(&mut bytes(&sites).as_slice()).unwrap(), sites);
     }
 }
 
@@ -113,7 +103,7 @@ impl Read for Dribble<'_> {
 #[test]
 fn a_slow_reader_is_as_good_as_any() {
     let belief = prior(3, 1.0, &mut rng(51));
-    let read = DenseGaussian::read_from(&mut Dribble(&bytes_of(&belief), false)).unwrap();
+    let read = DenseGaussian::read_from(&mut Dribble(&bytes(&belief), false)).unwrap();
     assert_eq!(bits(&read), bits(&belief));
 }
 
@@ -124,12 +114,12 @@ fn going_on_after_reading_is_never_having_stopped() {
     let (x, y) = (rows(n, d, &mut rng), labels(n, &mut rng));
     let start = prior(d, 2.0, &mut rng);
     let pass = |belief: &mut DenseGaussian, from: usize, to: usize| {
-        filter::run(belief, &LOGIT, view(&x[from * d..to * d], d), &y[from..to], |_, _, _| {}).unwrap();
+        filter::run(belief, &IMPLICIT, view(&x[from * d..to * d], d), &y[from..to], |_, _, _| {}).unwrap();
     };
     let (mut whole, mut first) = (start.clone(), start.clone());
     pass(&mut whole, 0, n);
     pass(&mut first, 0, cut);
-    let mut second = dense(&bytes_of(&first)).unwrap();
+    let mut second = dense(&bytes(&first)).unwrap();
     pass(&mut second, cut, n);
     assert_eq!(bits(&second), bits(&whole));
 
@@ -137,12 +127,12 @@ fn going_on_after_reading_is_never_having_stopped() {
     let pass = |belief: &mut DenseGaussian, from: usize, to: usize| {
         let mut scratch = BlockScratch::new(belief, BlockSettings::new(8).unwrap());
         let (x, y) = (view(&x[from * d..to * d], d), &y[from..to]);
-        block::run(belief, &LOGIT, x, y, &mut scratch, Par::Seq, |_, _, _| {}).unwrap();
+        block::run(belief, &IMPLICIT, x, y, &mut scratch, Par::Seq, |_, _, _| {}).unwrap();
     };
     let (mut whole, mut first) = (start.clone(), start);
     pass(&mut whole, 0, n);
     pass(&mut first, 0, 24);
-    let mut second = dense(&bytes_of(&first)).unwrap();
+    let mut second = dense(&bytes(&first)).unwrap();
     pass(&mut second, 24, n);
     assert_eq!(bits(&second), bits(&whole));
 }
@@ -153,7 +143,7 @@ fn explore(belief: &mut DenseGaussian, sites: &mut Sites, rng: &mut ChaCha8Rng, 
     for _ in 0..steps {
         let x: Vec<f64> = (0..belief.dim()).map(|_| rng.sample(StandardNormal)).collect();
         let y = f64::from(u8::from(rng.random_bool(0.3)));
-        sites.push(&filter::step(belief, &LOGIT, &x, y, &mut scratch).unwrap());
+        sites.push(&filter::step(belief, &IMPLICIT, &x, y, &mut scratch).unwrap());
     }
 }
 
@@ -182,7 +172,7 @@ fn a_random_run_resumes_from_three_records_in_one_stream() {
 
 #[test]
 fn every_truncation_is_an_error() {
-    let bytes = bytes_of(&prior(2, 1.0, &mut rng(55)));
+    let bytes = bytes(&prior(2, 1.0, &mut rng(55)));
     for end in 0..bytes.len() {
         let part = match end {
             0..8 => "magic",
@@ -198,7 +188,7 @@ fn every_truncation_is_an_error() {
 
 #[test]
 fn every_flipped_bit_is_an_error() {
-    let bytes = bytes_of(&prior(2, 1.0, &mut rng(56)));
+    let bytes = bytes(&prior(2, 1.0, &mut rng(56)));
     for at in 0..bytes.len() {
         for mask in (0..8).map(|bit| 1_u8 << bit).chain([0xff]) {
             let mut damaged = bytes.clone();
@@ -233,7 +223,7 @@ fn claims_are_checked_before_memory_is_taken() {
     assert_eq!(inner(unlimited).unwrap_err(), CheckpointError::Truncated { part: "payload" });
 
     let belief = prior(2, 1.0, &mut rng(57));
-    let bytes = bytes_of(&belief);
+    let bytes = bytes(&belief);
     let length = (bytes.len() - HEADER - 8) as u64;
     assert!(DenseGaussian::read_within(&mut bytes.as_slice(), length).is_ok());
     let short = DenseGaussian::read_within(&mut bytes.as_slice(), length - 1);
@@ -253,7 +243,7 @@ fn other_files_versions_and_kinds_are_named() {
     assert_eq!(dense(foreign).unwrap_err(), CheckpointError::Foreign);
     let later = framed(2, "vi-core/dense", 0, &[]);
     assert_eq!(dense(&later).unwrap_err(), CheckpointError::Version { found: 2, supported: 1 });
-    let sites = bytes_of(&Sites::default());
+    let sites = bytes(&Sites::default());
     let kind = CheckpointError::Kind { expected: "vi-core/dense".into(), found: "vi-core/sites".into() };
     assert_eq!(dense(&sites).unwrap_err(), kind);
 
@@ -348,7 +338,7 @@ fn failing_devices_are_named() {
     assert!(matches!(written, CheckpointError::Io { kind: io::ErrorKind::StorageFull, .. }));
     let denied = |error| matches!(error, CheckpointError::Io { kind: io::ErrorKind::PermissionDenied, .. });
     assert!(denied(inner(Sites::read_from(&mut Full)).unwrap_err()));
-    let bytes = bytes_of(&prior(2, 1.0, &mut rng(58)));
+    let bytes = bytes(&prior(2, 1.0, &mut rng(58)));
     assert!(denied(inner(DenseGaussian::read_from(&mut bytes[..60].chain(Full))).unwrap_err()));
     assert!(denied(inner(checkpoint::expect_end(&mut Full)).unwrap_err()));
 }
@@ -374,7 +364,7 @@ proptest! {
             prop_assert!(belief.cholesky().is_ok());
         }
         let sites = Sites::read_from(&mut sealed("vi-core/sites", &payload).as_slice());
-        prop_assert!(sites.is_err() || bytes_of(&sites.unwrap()).len() == payload.len() + HEADER + 8);
+        prop_assert!(sites.is_err() || bytes(&sites.unwrap()).len() == payload.len() + HEADER + 8);
     }
 
     #[test]
@@ -388,9 +378,9 @@ proptest! {
         payload.extend(mean.iter().flat_map(|v| v.to_le_bytes()));
         payload.extend((lower.len() as u64).to_le_bytes());
         payload.extend(lower.iter().flat_map(|v| v.to_le_bytes()));
-        let bytes = sealed("vi-core/dense", &payload);
-        match dense(&bytes) {
-            Ok(belief) => prop_assert_eq!(bytes_of(&belief), bytes),
+        let record = sealed("vi-core/dense", &payload);
+        match dense(&record) {
+            Ok(belief) => prop_assert_eq!(bytes(&belief), record),
             Err(error) => prop_assert!(matches!(error, CheckpointError::Contents(_)), "{:?}", error),
         }
     }

@@ -3,8 +3,54 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
-use vi_core::{Belief, DenseGaussian, Rows};
+use vi_core::{Belief, BernoulliLogit, Checkpoint, DenseGaussian, Error, Implicit, Mixture8, Rows, Site, SiteRule};
 use vi_linalg::faer::{Mat, MatRef};
+
+pub(crate) const LOGIT: BernoulliLogit<Mixture8> = BernoulliLogit(Mixture8);
+
+/// The rule of R-VGA for classes.
+pub(crate) const IMPLICIT: Implicit<BernoulliLogit> = Implicit(LOGIT);
+
+/// A rule whose site is a function of `a`, `ν` and `y`, for any label.
+#[derive(Clone, Copy)]
+pub(crate) struct Made<F = fn(f64, f64, f64) -> Result<Site, Error>>(pub(crate) F);
+
+impl<F: Fn(f64, f64, f64) -> Result<Site, Error>> SiteRule for Made<F> {
+    fn check_label(&self, _label: f64) -> Result<(), Error> {
+        Ok(())
+    }
+    fn site(&self, a: f64, nu: f64, y: f64) -> Result<Site, Error> {
+        (self.0)(a, nu, y)
+    }
+}
+
+/// The curvature is the label's.
+pub(crate) const CURVED: Made = Made(|a, _, y| Ok(Site { slope: 0.7 - 0.2 * a, curvature: y }));
+
+/// A rule whose site leaves no Gaussian at one row of a pass, as a numerical breakdown in the middle of a run would.
+pub(crate) fn fails_at(row: usize) -> impl SiteRule {
+    let turn = std::cell::Cell::new(0);
+    Made(move |_, _, _| {
+        let curvature = if turn.replace(turn.get() + 1) == row { -1e9 } else { 0.2 };
+        Ok(Site { slope: 0.1, curvature })
+    })
+}
+
+/// The record of a state.
+pub(crate) fn bytes<C: Checkpoint>(state: &C) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    state.write_to(&mut bytes).unwrap();
+    bytes
+}
+
+/// A prior, rows and classes.
+pub(crate) fn problem(n: usize, d: usize, sigma: f64, seed: u64) -> (DenseGaussian, Vec<f64>, Vec<f64>) {
+    let mut rng = rng(seed);
+    let start = prior(d, sigma, &mut rng);
+    let inputs = rows(n, d, &mut rng);
+    let y = labels(n, &mut rng);
+    (start, inputs, y)
+}
 
 pub(crate) fn rng(seed: u64) -> ChaCha8Rng {
     ChaCha8Rng::seed_from_u64(seed)

@@ -1,14 +1,11 @@
 //! Checkpoint, forgetting and merging of the square-root and diagonal beliefs, against the dense one.
 
 use vi_core::{
-    Belief, BernoulliLogit, Checkpoint, DenseGaussian, DiagonalGaussian, Error, Explicit, Forget, Forgetting,
-    GaussianBelief, GaussianLikelihood, Implicit, Mergeable, Mixture8, ShardPosterior, SiteRule, SquareRootGaussian,
-    filter, merge,
+    Belief, Checkpoint, DenseGaussian, DiagonalGaussian, Error, Explicit, Forget, Forgetting, GaussianBelief,
+    GaussianLikelihood, Mergeable, ShardPosterior, SiteRule, SquareRootGaussian, filter, merge,
 };
 
-use crate::common::{condition, difference, labels, prior, rng, rows, view};
-
-const LOGIT: Implicit<BernoulliLogit<Mixture8>> = Implicit(BernoulliLogit(Mixture8));
+use crate::common::{IMPLICIT, condition, difference, labels, prior, rng, rows, view};
 
 fn run<B: Belief + Clone, R: SiteRule>(start: &B, rule: &R, inputs: &[f64], y: &[f64]) -> B {
     let mut belief = start.clone();
@@ -33,13 +30,13 @@ fn reading_and_going_on_gives_the_same_bits() {
     let (early, late) = inputs.split_at(9 * d);
 
     let root = SquareRootGaussian::from_dense(&prior(d, 1.5, &mut rng)).unwrap();
-    let whole = run(&root, &LOGIT, &inputs, &y);
-    let resumed = run(&reread(&run(&root, &LOGIT, early, &y[..9])), &LOGIT, late, &y[9..]);
+    let whole = run(&root, &IMPLICIT, &inputs, &y);
+    let resumed = run(&reread(&run(&root, &IMPLICIT, early, &y[..9])), &IMPLICIT, late, &y[9..]);
     assert_eq!((whole.mean(), whole.root()), (resumed.mean(), resumed.root()));
 
     let diagonal = DiagonalGaussian::isotropic(&[0.1, -0.2, 0.3, 0.4], 2.0).unwrap();
-    let whole = run(&diagonal, &LOGIT, &inputs, &y);
-    assert_eq!(whole, run(&reread(&run(&diagonal, &LOGIT, early, &y[..9])), &LOGIT, late, &y[9..]));
+    let whole = run(&diagonal, &IMPLICIT, &inputs, &y);
+    assert_eq!(whole, run(&reread(&run(&diagonal, &IMPLICIT, early, &y[..9])), &IMPLICIT, late, &y[9..]));
 
     // A record of one kind is not one of another.
     let mut bytes = Vec::new();

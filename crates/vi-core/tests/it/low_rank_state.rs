@@ -1,16 +1,13 @@
 //! The low-rank belief as state: bytes, shards, draws, sites of either sign, bad input.
 
-use proptest::prelude::*;
 use vi_core::{
-    AdaptiveFading, Belief, BernoulliLogit, Checkpoint, CheckpointError, DenseGaussian, Error, Explicit, Forget,
-    Forgetting, GaussianBelief, GaussianLikelihood, Implicit, LowRankGaussian, LowRankSettings, MeanMoves, Mixture8,
-    PerRow, ShardPosterior, Site, SiteRule, filter, merge,
+    AdaptiveFading, Belief, Checkpoint, CheckpointError, DenseGaussian, Error, Explicit, Forget, Forgetting,
+    GaussianBelief, GaussianLikelihood, LowRankGaussian, LowRankSettings, MeanMoves, PerRow, ShardPosterior, Site,
+    filter, merge,
 };
 use vi_linalg::faer::{Mat, Par};
 
-use crate::common::{SparseTable, difference, labels, rng, rows, view};
-
-const LOGIT: Implicit<BernoulliLogit> = Implicit(BernoulliLogit(Mixture8));
+use crate::common::{IMPLICIT, Made, SparseTable, bytes, difference, fails_at, labels, rng, rows, view};
 
 fn settings(rank: usize, block: usize) -> LowRankSettings {
     LowRankSettings::blocked(rank).unwrap().with_block(block).unwrap()
@@ -19,12 +16,6 @@ fn settings(rank: usize, block: usize) -> LowRankSettings {
 fn prior(d: usize, settings: LowRankSettings) -> LowRankGaussian {
     let variances: Vec<f64> = (0..d).map(|i| 1.0 / (1.0 + 0.2 * i as f64)).collect();
     LowRankGaussian::new(&vec![0.1; d], &variances, settings).unwrap()
-}
-
-fn bytes(belief: &LowRankGaussian) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    belief.write_to(&mut bytes).unwrap();
-    bytes
 }
 
 fn dense(belief: &LowRankGaussian) -> DenseGaussian {
@@ -40,9 +31,9 @@ fn half_way(settings: LowRankSettings, sparse: bool) -> LowRankGaussian {
     for t in 0..n {
         if sparse {
             let indices = [t % 4, 4 + t % 5];
-            belief.step(&LOGIT, (&indices, &x[2 * t..2 * t + 2]), y[t], Par::Seq).unwrap();
+            belief.step(&IMPLICIT, (&indices, &x[2 * t..2 * t + 2]), y[t], Par::Seq).unwrap();
         } else {
-            belief.step(&LOGIT, &x[d * t..d * (t + 1)], y[t], Par::Seq).unwrap();
+            belief.step(&IMPLICIT, &x[d * t..d * (t + 1)], y[t], Par::Seq).unwrap();
         }
     }
     belief
@@ -67,49 +58,11 @@ fn going_on_after_reading_is_never_having_stopped() {
             let mut rng = rng(2);
             let (x, y) = (rows(8, 9, &mut rng), labels(8, &mut rng));
             for both in [&mut belief, &mut again] {
-                both.run(&LOGIT, view(&x, 9), &y, Par::Seq, |_, _, _| {}).unwrap();
+                both.run(&IMPLICIT, view(&x, 9), &y, Par::Seq, |_, _, _| {}).unwrap();
                 both.fade(0.9).unwrap();
             }
             assert_eq!(again.mean(), belief.mean());
             assert_eq!(bytes(&again), bytes(&belief), "{form:?}");
-        }
-    }
-}
-
-#[test]
-fn damaged_records_are_errors() {
-    let written = bytes(&half_way(settings(2, 5), true));
-    for length in 0..written.len() {
-        assert!(LowRankGaussian::read_from(&mut &written[..length]).is_err(), "{length} bytes");
-    }
-    for position in (0..written.len()).step_by(7) {
-        let mut damaged = written.clone();
-        damaged[position] ^= 0x10;
-        assert!(LowRankGaussian::read_from(&mut damaged.as_slice()).is_err(), "byte {position}");
-    }
-}
-
-proptest! {
-    /// A right frame around wrong numbers: an error or a belief that can be used, never a panic.
-    #[test]
-    fn payloads_changed_in_one_byte_do_no_harm(position in 0_usize..2000, value in any::<u8>()) {
-        let wire = half_way(settings(2, 5), false).to_wire().unwrap();
-        let mut framed = Vec::new();
-        vi_core::checkpoint::write(&mut framed, LowRankGaussian::KIND, &wire).unwrap();
-        let payload = 8 + 4 + 24 + 8;
-        let position = payload + position % (framed.len() - payload - 8);
-        framed[position] = value;
-        let crc = crc::Crc::<u64>::new(&crc::CRC_64_XZ).checksum(&framed[..framed.len() - 8]);
-        let end = framed.len();
-        framed[end - 8..].copy_from_slice(&crc.to_le_bytes());
-        if let Ok(mut belief) = LowRankGaussian::read_from(&mut framed.as_slice()) {
-            if belief.settings().inner_loops() > 10 {
-                return Ok(()); // as asked, and long
-            }
-            let x = vec![0.5; belief.dim()];
-            let _ = belief.predict(&x, Par::Seq);
-            let _ = belief.step(&LOGIT, &x, 1.0, Par::Seq);
-            let _ = belief.flush(Par::Seq);
         }
     }
 }
@@ -166,17 +119,10 @@ fn draws_have_the_beliefs_moments() {
 }
 
 /// Curvatures of either sign, as moment matching and refinement make them.
-struct Alternating;
-
-impl SiteRule for Alternating {
-    fn check_label(&self, _label: f64) -> Result<(), Error> {
-        Ok(())
-    }
-    fn site(&self, a: f64, nu: f64, y: f64) -> Result<Site, Error> {
-        let curvature = if y > 0.5 { 0.7 } else { -0.4 / (1.0 + nu) };
-        Ok(Site { slope: y - 0.3 * a, curvature })
-    }
-}
+const ALTERNATING: Made = Made(|a, nu, y| {
+    let curvature = if y > 0.5 { 0.7 } else { -0.4 / (1.0 + nu) };
+    Ok(Site { slope: y - 0.3 * a, curvature })
+});
 
 #[test]
 fn negative_curvatures_are_projected_too() {
@@ -186,11 +132,11 @@ fn negative_curvatures_are_projected_too() {
     let x = view(&x, d);
     let start = |settings| prior(d, settings);
     let mut exact = dense(&start(settings(8, 5)));
-    filter::run(&mut exact, &Alternating, x, &y, |_, _, _| {}).unwrap();
+    filter::run(&mut exact, &ALTERNATING, x, &y, |_, _, _| {}).unwrap();
     for inner_loops in [0, 1, 2] {
         // A precision below Ψ has no exact form Ψ + WWᵀ without its diagonal: compare while rows wait, and the diagonal after.
         let mut belief = start(settings(3, 30).with_inner_loops(inner_loops).unwrap());
-        belief.run(&Alternating, x.subrows(0, 29), &y[..29], Par::Seq, |_, _, _| {}).unwrap();
+        belief.run(&ALTERNATING, x.subrows(0, 29), &y[..29], Par::Seq, |_, _, _| {}).unwrap();
         let before = belief.precision_lower(Par::Seq);
         let (mean, waiting) = (belief.mean().to_vec(), belief.waiting());
         assert_eq!(waiting, 29);
@@ -203,33 +149,24 @@ fn negative_curvatures_are_projected_too() {
             }
         }
         let mut whole = start(settings(3, 64).with_inner_loops(inner_loops).unwrap());
-        whole.run(&Alternating, x, &y, Par::Seq, |_, _, _| {}).unwrap();
+        whole.run(&ALTERNATING, x, &y, Par::Seq, |_, _, _| {}).unwrap();
         assert!(difference(&dense(&whole), &exact) < 1e-11);
     }
     // Waiting rows of negative curvature have no square root: what needs one says so.
     let mut belief = start(settings(3, 30));
     let (row, zero) = (vec![0.3; d], 0.0);
-    belief.step(&Alternating, &row, zero, Par::Seq).unwrap();
+    belief.step(&ALTERNATING, &row, zero, Par::Seq).unwrap();
     assert!(matches!(belief.draws(1, &mut rng, Par::Seq), Err(Error::ImproperSite { .. })));
     belief.flush(Par::Seq).unwrap();
     belief.draws(1, &mut rng, Par::Seq).unwrap();
 
     let mut one_loop = start(LowRankSettings::one_loop(3).unwrap());
-    one_loop.run(&Alternating, x, &y, Par::Seq, |_, _, _| {}).unwrap();
+    one_loop.run(&ALTERNATING, x, &y, Par::Seq, |_, _, _| {}).unwrap();
     assert!(one_loop.precision().psi().iter().all(|psi| *psi > 0.0));
 }
 
 /// A site that takes all but a little of the precision along `x`.
-struct Vanishing;
-
-impl SiteRule for Vanishing {
-    fn check_label(&self, _label: f64) -> Result<(), Error> {
-        Ok(())
-    }
-    fn site(&self, _a: f64, nu: f64, y: f64) -> Result<Site, Error> {
-        Ok(Site { slope: 0.0, curvature: -y / nu })
-    }
-}
+const VANISHING: Made = Made(|_, nu, y| Ok(Site { slope: 0.0, curvature: -y / nu }));
 
 /// Runs `action` on a belief that has rows waiting, expects an error, and the bytes unchanged.
 fn refused(
@@ -258,7 +195,7 @@ fn bad_rows_and_labels_are_refused() {
     for form in [settings(2, 14), settings(2, 5), LowRankSettings::one_loop(2).unwrap()] {
         let step = |x: &[f64], y: f64| {
             let x = x.to_vec();
-            move |b: &mut LowRankGaussian| b.step(&LOGIT, &x, y, Par::Seq).map(drop)
+            move |b: &mut LowRankGaussian| b.step(&IMPLICIT, &x, y, Par::Seq).map(drop)
         };
         refused(form, step(&short, 1.0), |e| matches!(e, Error::Dimension { argument: "x", expected: 9, found: 8 }));
         refused(form, step(&holed, 1.0), |e| matches!(e, Error::NonFinite { argument: "x", index: 4, .. }));
@@ -272,13 +209,13 @@ fn bad_rows_and_labels_are_refused() {
         );
         refused(
             form,
-            |b| b.step(&Vanishing, &good, 2.0, Par::Seq).map(drop),
+            |b| b.step(&VANISHING, &good, 2.0, Par::Seq).map(drop),
             |e| matches!(e, Error::ImproperSite { .. }),
         );
         let two = Mat::from_fn(2, 9, |t, i| if (t, i) == (1, 3) { f64::INFINITY } else { 0.1 });
         refused(
             form,
-            |b| b.run(&LOGIT, two.as_ref(), &[1.0, 0.0], Par::Seq, |_, _, _| {}),
+            |b| b.run(&IMPLICIT, two.as_ref(), &[1.0, 0.0], Par::Seq, |_, _, _| {}),
             |e| matches!(e, Error::Row { row: 1, source } if matches!(**source, Error::NonFinite { index: 3, .. })),
         );
         refused(
@@ -288,12 +225,12 @@ fn bad_rows_and_labels_are_refused() {
         );
         refused(
             form,
-            |b| b.step(&LOGIT, (&[1, 9], &[1.0, 1.0]), 1.0, Par::Seq).map(drop),
+            |b| b.step(&IMPLICIT, (&[1, 9], &[1.0, 1.0]), 1.0, Par::Seq).map(drop),
             |e| matches!(e, Error::Entry { argument: "positions", index: 1, .. }),
         );
         refused(
             form,
-            |b| b.step(&LOGIT, (&[3, 3], &[1.0, 1.0]), 1.0, Par::Seq).map(drop),
+            |b| b.step(&IMPLICIT, (&[3, 3], &[1.0, 1.0]), 1.0, Par::Seq).map(drop),
             |e| matches!(e, Error::Entry { argument: "positions", index: 1, .. }),
         );
         refused(form, |b| b.shift_mean(&holed), |e| matches!(e, Error::NonFinite { argument: "change", index: 4, .. }));
@@ -304,7 +241,7 @@ fn bad_rows_and_labels_are_refused() {
     let many = Mat::from_fn(6, 9, |_, _| 0.1);
     refused(
         settings(2, 14),
-        |b| b.step_block(&LOGIT, many.as_ref(), &[1.0; 6], Par::Seq).map(drop),
+        |b| b.step_block(&IMPLICIT, many.as_ref(), &[1.0; 6], Par::Seq).map(drop),
         |e| matches!(e, Error::Dimension { argument: "rows of x", expected: 1, found: 6 }),
     );
 }
@@ -332,10 +269,10 @@ fn a_sparse_pass_is_its_steps() {
             let start = half_way(form, sparse);
             let [mut pass, mut loops] = [start.clone(), start.clone()];
             let mut seen = Vec::new();
-            pass.run(&LOGIT, table.rows(), &y, Par::Seq, |t, b, steps| seen.push((t, b.waiting(), steps.to_vec())))
+            pass.run(&IMPLICIT, table.rows(), &y, Par::Seq, |t, b, steps| seen.push((t, b.waiting(), steps.to_vec())))
                 .unwrap();
             for t in 0..n {
-                let info = loops.step(&LOGIT, (x[t].0, x[t].1), y[t], Par::Seq).unwrap();
+                let info = loops.step(&IMPLICIT, (x[t].0, x[t].1), y[t], Par::Seq).unwrap();
                 assert_eq!(seen[t], (t, loops.waiting(), vec![info]));
             }
             assert_eq!(seen.len(), n);
@@ -361,7 +298,7 @@ fn a_sparse_pass_that_fails_leaves_the_belief_alone() {
     let pass = |x: &[(&'static [usize], &'static [f64])], y: Vec<f64>| {
         let table = SparseTable::new(x.iter().copied());
         move |b: &mut LowRankGaussian| {
-            b.run(&LOGIT, table.rows(), &y, Par::Seq, |_, _, _| panic!("updated before checked"))
+            b.run(&IMPLICIT, table.rows(), &y, Par::Seq, |_, _, _| panic!("updated before checked"))
         }
     };
     for form in [settings(2, 64), settings(2, 15), settings(2, 2), LowRankSettings::one_loop(2).unwrap()] {
@@ -382,7 +319,7 @@ fn a_sparse_pass_that_fails_leaves_the_belief_alone() {
             pass(&[good; 3], vec![1.0, 0.0, 0.5]),
             |e| matches!(e, Error::Row { row: 2, source } if matches!(**source, Error::Label { label: 0.5, .. })),
         );
-        let rules = [LOGIT; 2];
+        let rules = [IMPLICIT; 2];
         refused(
             form,
             |b| b.run(&PerRow(&rules), SparseTable::new([good; 3]).rows(), &[1.0; 3], Par::Seq, |_, _, _| {}),
@@ -392,26 +329,10 @@ fn a_sparse_pass_that_fails_leaves_the_belief_alone() {
             form,
             |b| {
                 let table = SparseTable::new([good; 4]);
-                b.run(&FailsLate(std::cell::Cell::new(0)), table.rows(), &[0.0; 4], Par::Seq, |_, _, _| {})
+                b.run(&fails_at(2), table.rows(), &[0.0; 4], Par::Seq, |_, _, _| {})
             },
             |e| matches!(e, Error::Row { row: 2, source } if matches!(**source, Error::ImproperSite { .. })),
         );
-    }
-}
-
-/// A rule that fails at its third observation.
-struct FailsLate(std::cell::Cell<usize>);
-
-impl SiteRule for FailsLate {
-    fn check_label(&self, _label: f64) -> Result<(), Error> {
-        Ok(())
-    }
-    fn site(&self, _a: f64, _nu: f64, _y: f64) -> Result<Site, Error> {
-        self.0.set(self.0.get() + 1);
-        if self.0.get() == 3 {
-            return Err(Error::ImproperSite { slope: 0.0, curvature: 0.0, variance: 0.0 });
-        }
-        Ok(Site { slope: 0.1, curvature: 0.2 })
     }
 }
 
@@ -421,13 +342,13 @@ fn a_rule_that_fails_leaves_the_belief_alone() {
     for form in [settings(2, 64), settings(2, 15), LowRankSettings::one_loop(2).unwrap()] {
         refused(
             form,
-            |b| b.run(&FailsLate(std::cell::Cell::new(0)), view(&x, 9), &[0.0; 4], Par::Seq, |_, _, _| {}),
+            |b| b.run(&fails_at(2), view(&x, 9), &[0.0; 4], Par::Seq, |_, _, _| {}),
             |e| matches!(e, Error::Row { row: 2, .. }),
         );
     }
     refused(
         settings(2, 64),
-        |b| b.step_block(&FailsLate(std::cell::Cell::new(0)), view(&x, 9), &[0.0; 4], Par::Seq).map(drop),
+        |b| b.step_block(&fails_at(2), view(&x, 9), &[0.0; 4], Par::Seq).map(drop),
         |e| matches!(e, Error::Row { row: 2, .. }),
     );
 }

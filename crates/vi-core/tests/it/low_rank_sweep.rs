@@ -4,14 +4,12 @@ use rand::RngExt;
 use rand_distr::StandardNormal;
 use vi_core::low_rank::{SweepInfo, SweepSettings, sweep};
 use vi_core::{
-    Belief, BernoulliLogit, Expected, Explicit, GaussianBelief, GaussianExpectation, GaussianLikelihood, Implicit,
-    Likelihood, LowRankGaussian, LowRankSettings, Mixture8, SiteRule, Stop, divergence, filter,
+    Belief, Expected, Explicit, GaussianBelief, GaussianExpectation, GaussianLikelihood, Implicit, Likelihood,
+    LowRankGaussian, LowRankSettings, SiteRule, Stop, divergence, filter,
 };
 use vi_linalg::faer::{Mat, MatRef, Par};
 
-use crate::common::{SparseTable, rng, rows, view};
-
-const LOGIT: BernoulliLogit<Mixture8> = BernoulliLogit(Mixture8);
+use crate::common::{LOGIT, SparseTable, rng, rows, view};
 
 fn blocked(rank: usize) -> LowRankSettings {
     LowRankSettings::blocked(rank).unwrap()

@@ -2,28 +2,16 @@
 
 use vi_core::block::{self, BlockScratch, BlockSettings};
 use vi_core::{
-    AdaptiveFading, Belief, BernoulliLogit, DenseGaussian, DiagonalGaussian, Error, Exact, Explicit, GaussianBelief,
+    AdaptiveFading, Belief, BernoulliLogit, DenseGaussian, DiagonalGaussian, Exact, Explicit, GaussianBelief,
     GaussianLikelihood, Implicit, Linearised, LowRankGaussian, LowRankSettings, MirrorProx, MirrorProxPrinted,
-    Mixture8, MomentMatching, QuadraticBound, Site, SiteRule, SkipCovariance, filter,
+    Mixture8, MomentMatching, QuadraticBound, SiteRule, SkipCovariance, filter,
 };
 use vi_linalg::faer::{Mat, MatRef, Par, Side};
 
-use crate::common::{difference, labels, rng, rows, view};
+use crate::common::{CURVED, difference, labels, rng, rows, view};
 
 /// A few hundred roundings of numbers whose condition is below 1e3.
 const ROUNDING: f64 = 1e-11;
-
-/// The curvature is the label's.
-struct Given;
-
-impl SiteRule for Given {
-    fn check_label(&self, _label: f64) -> Result<(), Error> {
-        Ok(())
-    }
-    fn site(&self, a: f64, _nu: f64, y: f64) -> Result<Site, Error> {
-        Ok(Site { slope: 0.7 - 0.2 * a, curvature: y })
-    }
-}
 
 fn diagonal(d: usize) -> (Vec<f64>, Vec<f64>) {
     ((0..d).map(|i| 0.1 * i as f64 - 0.2).collect(), (0..d).map(|i| 0.6 + 0.2 * i as f64).collect())
@@ -66,8 +54,8 @@ fn one_loop_is_an_em_step_for_either_sign() {
         let form = LowRankSettings::one_loop(p).unwrap();
         let mut belief = LowRankGaussian::from_precision(&mean, w.as_ref(), &psi, form).unwrap();
         let mut exact = dense(&mean, &target(&psi, &w, view(&x, d), &[]));
-        belief.step(&Given, &x, h, Par::Seq).unwrap();
-        filter::step(&mut exact, &Given, &x, h, &mut filter::Scratch::default()).unwrap();
+        belief.step(&CURVED, &x, h, Par::Seq).unwrap();
+        filter::step(&mut exact, &CURVED, &x, h, &mut filter::Scratch::default()).unwrap();
         for (found, expected) in belief.mean().iter().zip(exact.mean()) {
             assert!((found - expected).abs() < ROUNDING, "h = {h}");
         }
@@ -95,7 +83,7 @@ fn the_spectral_start_is_the_dense_one_for_either_sign() {
     let x = rows(h.len(), d, &mut rng(2));
     let form = LowRankSettings::blocked(p).unwrap().with_block(h.len()).unwrap().with_inner_loops(0).unwrap();
     let mut belief = LowRankGaussian::from_precision(&mean, w.as_ref(), &psi, form).unwrap();
-    belief.run(&Given, view(&x, d), &h, Par::Seq, |_, _, _| {}).unwrap();
+    belief.run(&CURVED, view(&x, d), &h, Par::Seq, |_, _, _| {}).unwrap();
     assert_eq!(belief.waiting(), 0);
 
     let s = target(&psi, &w, view(&x, d), &h);
@@ -117,15 +105,15 @@ fn blocks_see_the_rows_that_wait() {
     let y: Vec<f64> = (0..n).map(|t| if t % 3 == 1 { -0.01 } else { 0.3 }).collect();
     let variances: Vec<f64> = psi.iter().map(|psi| 1.0 / psi).collect();
     let mut exact = DiagonalGaussian::new(&mean, &variances).unwrap().to_dense().unwrap();
-    filter::run(&mut exact, &Given, view(&x, d), &y, |_, _, _| {}).unwrap();
+    filter::run(&mut exact, &CURVED, view(&x, d), &y, |_, _, _| {}).unwrap();
     let form = LowRankSettings::blocked(2).unwrap();
     let mut belief = LowRankGaussian::new(&mean, &variances, form).unwrap();
     for t in 0..4 {
-        belief.step(&Given, &x[d * t..d * (t + 1)], y[t], Par::Seq).unwrap();
+        belief.step(&CURVED, &x[d * t..d * (t + 1)], y[t], Par::Seq).unwrap();
     }
     let mut scratch = BlockScratch::new(&belief, BlockSettings::new(5).unwrap());
     let rest = view(&x, d).subrows(4, n - 4);
-    block::run(&mut belief, &Given, rest, &y[4..], &mut scratch, Par::Seq, |_, _, _| {}).unwrap();
+    block::run(&mut belief, &CURVED, rest, &y[4..], &mut scratch, Par::Seq, |_, _, _| {}).unwrap();
     assert_eq!(belief.waiting(), n);
     let far = difference(&belief.to_dense().unwrap(), &exact);
     assert!(far < ROUNDING, "{far:e}");

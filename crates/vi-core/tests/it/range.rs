@@ -7,11 +7,7 @@ use vi_core::{
 };
 use vi_linalg::faer::{Mat, MatRef, Par, mat};
 
-fn bytes<B: Checkpoint>(belief: &B) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    belief.write_to(&mut bytes).unwrap();
-    bytes
-}
+use crate::common::{Made, bytes};
 
 /// Runs `action` on a copy, expects an overflow, and every byte as it was.
 fn overflows<B: Checkpoint + Belief + Clone>(belief: &B, action: impl FnOnce(&mut B) -> Result<(), Error>) {
@@ -27,16 +23,8 @@ fn overflows<B: Checkpoint + Belief + Clone>(belief: &B, action: impl FnOnce(&mu
 }
 
 /// A site whatever is seen.
-#[derive(Clone, Copy)]
-struct Always(Site);
-
-impl SiteRule for Always {
-    fn check_label(&self, _label: f64) -> Result<(), Error> {
-        Ok(())
-    }
-    fn site(&self, _a: f64, _nu: f64, _y: f64) -> Result<Site, Error> {
-        Ok(self.0)
-    }
+fn always(site: Site) -> impl SiteRule + Copy {
+    Made(move |_, _, _| Ok(site))
 }
 
 const MEAN: [f64; 2] = [0.0, 0.0];
@@ -80,19 +68,19 @@ fn a_mean_that_overflows_is_refused_by_every_belief() {
 
 #[test]
 fn a_gain_that_overflows_is_refused_by_every_belief() {
-    step_everywhere(1.0, &Always(Site { slope: 1e308, curvature: -0.999_999 }), [1.0, 0.0], 0.0);
+    step_everywhere(1.0, &always(Site { slope: 1e308, curvature: -0.999_999 }), [1.0, 0.0], 0.0);
 }
 
 /// `1 + hν = ∞` would make the step vanish instead of being the largest there is.
 #[test]
 fn a_step_too_large_to_be_seen_is_refused_by_every_belief() {
-    step_everywhere(1e90, &Always(Site { slope: 1.0, curvature: 1e150 }), [1.0, 0.0], 0.0);
+    step_everywhere(1e90, &always(Site { slope: 1.0, curvature: 1e150 }), [1.0, 0.0], 0.0);
 }
 
 #[test]
 fn a_variance_that_overflows_is_refused() {
     // 1 − 1e-12 of the precision 1e-300 goes.
-    let rule = Always(Site { slope: 0.0, curvature: -1e-300 * (1.0 - 1e-12) });
+    let rule = always(Site { slope: 0.0, curvature: -1e-300 * (1.0 - 1e-12) });
     let belief = DenseGaussian::isotropic(&MEAN, 1e150).unwrap();
     overflows(&belief, |b| filter::step(b, &rule, &[1.0, 0.0], 0.0, &mut filter::Scratch::default()).map(drop));
 }
@@ -147,23 +135,14 @@ fn a_shift_of_the_mean_that_overflows_is_refused() {
 #[test]
 fn fading_that_would_spoil_a_waiting_row_is_refused() {
     let mut belief = LowRankGaussian::isotropic(&MEAN, 1.0, LowRankSettings::blocked(1).unwrap()).unwrap();
-    let rule = Always(Site { slope: 0.0, curvature: 1e-140 });
+    let rule = always(Site { slope: 0.0, curvature: 1e-140 });
     belief.step(&rule, &[1e100, 0.0], 0.0, Par::Seq).unwrap();
     overflows(&belief, |b| b.fade(1e-150));
     belief.flush(Par::Seq).unwrap();
 }
 
 /// Takes all of the precision along `x` but for a rounding, `y` times.
-struct AllBut;
-
-impl SiteRule for AllBut {
-    fn check_label(&self, _label: f64) -> Result<(), Error> {
-        Ok(())
-    }
-    fn site(&self, _a: f64, nu: f64, y: f64) -> Result<Site, Error> {
-        Ok(Site { slope: 0.0, curvature: -y * (1.0 - f64::EPSILON / 2.0) / nu })
-    }
-}
+const ALL_BUT: Made = Made(|_, nu, y| Ok(Site { slope: 0.0, curvature: -y * (1.0 - f64::EPSILON / 2.0) / nu }));
 
 /// A flush that fails gives back the rows in the form in which they waited.
 #[test]
@@ -192,13 +171,13 @@ fn rows_keep_their_form_when_the_projection_fails() {
         let values = [0.3, -0.7, 0.1 * f64::from(t)];
         let sparse = (&[0, 2, 3], &values);
         let mut waiting = start.clone();
-        if waiting.step(&AllBut, sparse, 1.0, Par::Seq).is_err() {
+        if waiting.step(&ALL_BUT, sparse, 1.0, Par::Seq).is_err() {
             continue;
         }
-        attempt(0, &waiting, &|b| b.step(&AllBut, &[0.0, 1.0, 0.0, 0.0, 0.0], 0.0, Par::Seq).map(drop));
+        attempt(0, &waiting, &|b| b.step(&ALL_BUT, &[0.0, 1.0, 0.0, 0.0, 0.0], 0.0, Par::Seq).map(drop));
         let other = (&[1], &[1.0]);
-        attempt(1, &waiting, &|b| b.step(&AllBut, other, 0.0, Par::Seq).map(drop));
-        attempt(2, &single, &|b| b.step(&AllBut, sparse, 1.0, Par::Seq).map(drop));
+        attempt(1, &waiting, &|b| b.step(&ALL_BUT, other, 0.0, Par::Seq).map(drop));
+        attempt(2, &single, &|b| b.step(&ALL_BUT, sparse, 1.0, Par::Seq).map(drop));
     }
     assert!(refused.iter().all(|count| *count > 0), "{refused:?}");
 }

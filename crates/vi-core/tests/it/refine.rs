@@ -5,22 +5,12 @@ use vi_core::block::BlockSettings;
 use vi_core::implicit::ImplicitRoot;
 use vi_core::refine::{RefineSettings, first_pass, leave_one_out, refine};
 use vi_core::{
-    BernoulliLogit, DenseGaussian, Error, Expected, Explicit, GaussianExpectation, GaussianLikelihood, Implicit,
-    Likelihood, Linearised, Mixture8, Sites, Stop, filter,
+    Error, Expected, Explicit, GaussianExpectation, GaussianLikelihood, Implicit, Likelihood, Linearised, Sites, Stop,
+    filter,
 };
 use vi_linalg::faer::Par;
 
-use crate::common::{condition, difference, labels, prior, rng, rows, view};
-
-const LOGIT: BernoulliLogit<Mixture8> = BernoulliLogit(Mixture8);
-
-fn problem(n: usize, d: usize, sigma: f64, seed: u64) -> (DenseGaussian, Vec<f64>, Vec<f64>) {
-    let mut rng = rng(seed);
-    let start = prior(d, sigma, &mut rng);
-    let inputs = rows(n, d, &mut rng);
-    let y = labels(n, &mut rng);
-    (start, inputs, y)
-}
+use crate::common::{LOGIT, condition, difference, problem, view};
 
 #[test]
 fn linear_models_are_done_after_one_pass() {

@@ -7,13 +7,7 @@ use vi_core::factor::{
 use vi_core::{AdaptiveFading, Checkpoint, DenseGaussian, Error, Explicit, GaussianLikelihood, filter};
 use vi_linalg::faer::Par;
 
-use crate::common::{rng, rows, view};
-
-fn bytes<C: Checkpoint>(state: &C) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    state.write_to(&mut bytes).unwrap();
-    bytes
-}
+use crate::common::{bytes, rng, rows, view};
 
 /// Goes on with the state and with the one read from its bytes: bytes that differ nowhere.
 fn resumes<C: Checkpoint>(mut state: C, mut go_on: impl FnMut(&mut C)) {
@@ -24,9 +18,6 @@ fn resumes<C: Checkpoint>(mut state: C, mut go_on: impl FnMut(&mut C)) {
     go_on(&mut again);
     assert_ne!(bytes(&state), written);
     assert_eq!(bytes(&again), bytes(&state));
-    for length in (0..written.len()).step_by(5) {
-        assert!(C::read_from(&mut &written[..length]).is_err(), "{length} bytes");
-    }
 }
 
 #[test]

@@ -2,14 +2,12 @@
 
 use vi_core::batch::{BatchSettings, optimum};
 use vi_core::{
-    Belief, BernoulliLogit, DenseGaussian, DiagonalGaussian, Error, GaussianBelief, Implicit, LowRankGaussian,
-    LowRankSettings, Mixture8, Row, Rows, filter,
+    Belief, DenseGaussian, DiagonalGaussian, Error, GaussianBelief, Implicit, LowRankGaussian, LowRankSettings, Row,
+    Rows, filter,
 };
 use vi_linalg::faer::{Mat, Par};
 
-use crate::common::{SparseTable, difference, labels, rng, rows, view};
-
-const LOGIT: BernoulliLogit<Mixture8> = BernoulliLogit(Mixture8);
+use crate::common::{LOGIT, SparseTable, difference, labels, rng, rows, view};
 
 /// Rows with some zeros: end to end, as a matrix by rows and by columns, and compressed.
 struct Table {

@@ -5,12 +5,12 @@ use rand_distr::StandardNormal;
 use vi_core::block::{self, BlockBelief, BlockRecursion, BlockScratch, BlockSettings};
 use vi_core::{
     Belief, BernoulliLogit, DenseGaussian, DenseStep, Error, Explicit, GaussianBelief, GaussianLikelihood, Implicit,
-    Mixture8, Site, SiteRule, Sites, SquareRootGaussian, filter,
+    Mixture8, Site, Sites, SquareRootGaussian, filter,
 };
 use vi_linalg::faer::{Mat, MatRef, Par, mat};
 
 use crate::block::{blocked, rules};
-use crate::common::{condition, difference, labels, prior, rng, rows, view};
+use crate::common::{Made, condition, difference, labels, prior, rng, rows, view};
 
 fn kalman(noise: f64) -> Explicit<GaussianLikelihood> {
     Explicit(GaussianLikelihood::new(noise).unwrap())
@@ -119,17 +119,10 @@ fn draws_have_the_beliefs_moments() {
 }
 
 /// Sites with curvatures of both signs.
-struct Mixed;
-
-impl SiteRule for Mixed {
-    fn check_label(&self, _label: f64) -> Result<(), Error> {
-        Ok(())
-    }
-    fn site(&self, a: f64, nu: f64, y: f64) -> Result<Site, Error> {
-        let curvature = if y > 0.5 { 0.7 } else { -0.4 / (1.0 + nu) };
-        Ok(Site { slope: y - 0.3 * a.tanh(), curvature })
-    }
-}
+const MIXED: Made = Made(|a, nu, y| {
+    let curvature = if y > 0.5 { 0.7 } else { -0.4 / (1.0 + nu) };
+    Ok(Site { slope: y - 0.3 * a.tanh(), curvature })
+});
 
 #[test]
 fn negative_curvatures_agree_with_the_dense_belief() {
@@ -142,15 +135,15 @@ fn negative_curvatures_agree_with_the_dense_belief() {
         let x = view(&inputs, d);
         let mut infos = Vec::new();
         let mut reference = dense.clone();
-        filter::run(&mut reference, &Mixed, x, &y, |_, _, info| infos.push(*info)).unwrap();
+        filter::run(&mut reference, &MIXED, x, &y, |_, _, info| infos.push(*info)).unwrap();
         let mut sequential = root.clone();
-        filter::run(&mut sequential, &Mixed, x, &y, |_, _, _| {}).unwrap();
+        filter::run(&mut sequential, &MIXED, x, &y, |_, _, _| {}).unwrap();
         // A downdate by 1 + hν ≥ 0.6 loses at most 1/0.6 of its digits beside the n steps' rounding.
         let tolerance = 16.0 * n as f64 * f64::EPSILON * condition(&dense) * condition(&reference);
         let error = difference(&sequential.to_dense().unwrap(), &reference);
         assert!(error <= tolerance, "d = {d}: {error:e} > {tolerance:e}");
         for b in [1, 3, 16, 40] {
-            let error = difference(&blocked(&root, &Mixed, x, &y, b).to_dense().unwrap(), &reference);
+            let error = difference(&blocked(&root, &MIXED, x, &y, b).to_dense().unwrap(), &reference);
             assert!(error <= tolerance, "d = {d}, b = {b}: {error:e} > {tolerance:e}");
         }
         // The same sites at once.

@@ -9,7 +9,7 @@ use vi_core::papers::black_box::{
 use vi_core::papers::{NaturalGradient, OnlineNewton};
 use vi_core::{
     Belief, BernoulliLogit, DenseGaussian, Exact, Explicit, GaussianExpectation, GaussianLikelihood, Implicit,
-    Likelihood, Linearised, Stop, divergence, filter,
+    Likelihood, Linearised, Stop, filter,
     papers::{ekf, kalman},
 };
 use vi_linalg::Cholesky;
@@ -358,8 +358,8 @@ fn theorem_4_the_implicit_step_is_a_step_in_natural_parameters() {
 
 #[test]
 fn natural_and_mean_parameters_are_dual() {
-    let (q, p) = (prior(3, 1.2, &mut rng(11)), prior(3, 0.6, &mut rng(12)));
-    let (eta_q, eta_p) = (NaturalParameters::of(&q).unwrap(), NaturalParameters::of(&p).unwrap());
+    let q = prior(3, 1.2, &mut rng(11));
+    let eta_q = NaturalParameters::of(&q).unwrap();
     // ∇F(η) = m: central differences of F along a direction.
     let direction = NaturalParameters {
         first: vec![0.3, -0.2, 0.5],
@@ -373,7 +373,4 @@ fn natural_and_mean_parameters_are_dual() {
     let slope = (moved(step).log_partition().unwrap() - moved(-step).log_partition().unwrap()) / (2.0 * step);
     let inner = direction.inner(&MeanParameters::of(&q).unwrap()).unwrap();
     assert!((slope - inner).abs() < 1e-7 * inner.abs(), "{slope} against {inner}");
-    // (100) is the KL divergence.
-    let kl = divergence::gaussian_kl(&q, &p).unwrap();
-    assert!((eta_p.bregman(&eta_q).unwrap() - kl).abs() < 1e3 * f64::EPSILON * kl);
 }

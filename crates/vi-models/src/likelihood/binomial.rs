@@ -55,8 +55,7 @@ impl<M> Binomial<M> {
     }
 
     /// The number of trials `n`.
-    #[must_use]
-    pub fn trials(&self) -> f64 {
+    pub(crate) fn trials(&self) -> f64 {
         self.trials
     }
 

@@ -75,8 +75,7 @@ impl<M> NegativeBinomial<M> {
     }
 
     /// The exposure `E`.
-    #[must_use]
-    pub fn exposure(&self) -> f64 {
+    pub(crate) fn exposure(&self) -> f64 {
         self.exposure
     }
 

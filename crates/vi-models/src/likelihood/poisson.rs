@@ -57,8 +57,7 @@ impl Poisson {
     }
 
     /// The exposure `E`.
-    #[must_use]
-    pub fn exposure(&self) -> f64 {
+    pub(crate) fn exposure(&self) -> f64 {
         self.exposure
     }
 

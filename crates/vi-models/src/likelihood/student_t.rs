@@ -40,14 +40,12 @@ impl StudentT {
     }
 
     /// The degrees of freedom `k`.
-    #[must_use]
-    pub fn dof(&self) -> f64 {
+    pub(crate) fn dof(&self) -> f64 {
         self.dof
     }
 
     /// The scale `s`.
-    #[must_use]
-    pub fn scale(&self) -> f64 {
+    pub(crate) fn scale(&self) -> f64 {
         self.scale
     }
 }

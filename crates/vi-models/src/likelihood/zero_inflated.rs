@@ -47,14 +47,12 @@ impl ZeroInflated {
     }
 
     /// The share `π` of excess zeros.
-    #[must_use]
-    pub fn share(&self) -> f64 {
+    pub(crate) fn share(&self) -> f64 {
         self.share
     }
 
     /// The counts that are no excess zeros.
-    #[must_use]
-    pub fn counts(&self) -> &NegativeBinomial<Mixture8> {
+    pub(crate) fn counts(&self) -> &NegativeBinomial<Mixture8> {
         &self.counts
     }
 

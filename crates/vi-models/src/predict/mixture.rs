@@ -63,14 +63,12 @@ impl<P: Predictive> Mixture<P> {
     }
 
     /// The components.
-    #[must_use]
-    pub fn components(&self) -> &[P] {
+    pub(crate) fn components(&self) -> &[P] {
         &self.components
     }
 
     /// The weights of the components, which sum to 1.
-    #[must_use]
-    pub fn weights(&self) -> &[f64] {
+    pub(crate) fn weights(&self) -> &[f64] {
         &self.weights
     }
 

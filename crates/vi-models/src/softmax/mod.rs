@@ -11,6 +11,10 @@
 //! by default, off by about 1e-3 where the logits have variances of order 1 and 1e-2 where they have 30. The same data give the
 //! same bits.
 //!
+//! The site of a row of weight 1 with one of two or three classes gives the logits the mean and covariance of `p(y|η)·N(η|a, N)/Z` (assumed
+//! density filtering); that of any other row has the slope and curvature expected under the explicit step (mirror prox), which starts from
+//! Böhning's bound where the nodes do not resolve the logits.
+//!
 //! | symbol | name in code | shape |
 //! |---|---|---|
 //! | `C`, `m = C−1` | [`Softmax::classes`] | |
@@ -55,7 +59,6 @@ pub use predict::SoftmaxPrediction;
 pub(crate) use prepared::PreparedSoftmax;
 pub use refine::{SoftmaxFit, SoftmaxRefineSettings};
 pub use rows::SoftmaxRows;
-pub use site::SoftmaxRule;
 pub use step::{SoftmaxScratch, SoftmaxStep};
 
 use nodes::Nodes;
@@ -67,36 +70,28 @@ use crate::{ModelError, check};
 /// The default number of nodes, unless four for each logit are more.
 const NODES: usize = 256;
 
-/// A softmax regression's settings: number of classes, rule, nodes. Checked at construction, never changed by learning.
+/// A softmax regression's settings: number of classes, nodes. Checked at construction, never changed by learning.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Softmax {
     classes: usize,
-    rule: SoftmaxRule,
     nodes: Nodes,
 }
 
 impl Softmax {
-    /// A model of `classes = C` classes, labelled `0, …, C−1`, with moment matching where it is available and 256 fixed nodes (or
-    /// `4(C−1)`).
+    /// A model of `classes = C` classes, labelled `0, …, C−1`, with 256 fixed nodes (or `4(C−1)`).
     ///
     /// # Errors
     /// [`ModelError::Core`] with `Setting` unless `2 ≤ C ≤ 10⁴`.
     pub fn new(classes: usize) -> Result<Self, ModelError> {
         Self::check_classes(classes)?;
         let nodes = Nodes::new(classes - 1, NODES.max(4 * (classes - 1)))?;
-        Ok(Self { classes, rule: SoftmaxRule::default(), nodes })
+        Ok(Self { classes, nodes })
     }
 
     pub(crate) fn check_classes(classes: usize) -> Result<(), Error> {
         let requirement = "between 2 and 10000";
         let fits = (2..=10_000).contains(&classes);
         if fits { Ok(()) } else { Err(Error::Setting { name: "classes", value: classes as f64, requirement }) }
-    }
-
-    /// This model with another rule.
-    #[must_use]
-    pub fn with_rule(self, rule: SoftmaxRule) -> Self {
-        Self { rule, ..self }
     }
 
     /// This model with at least `count` fixed nodes (in two dimensions the largest square up to it). With two and three classes

@@ -5,40 +5,15 @@ use vi_linalg::Cholesky;
 use vi_linalg::faer::linalg::solvers::Solve;
 use vi_linalg::faer::{Mat, MatRef};
 
-use super::logits::{Counts, Logits, Moments, Pairs, expected_log_density};
+use super::logits::{Counts, Logits, Moments, Pairs};
 use super::nodes::Nodes;
 
-/// How a row's site is chosen.
-///
-/// Let `(g, K) = (E∂, −E∂²)` of `log p(y|η)` by `η ∈ ℝᵐ`, expectations under the row's logits `N(a, N)`. The fixed nodes of four
-/// and more classes do not resolve logits of variance above 30; beyond that [`MirrorProx`](Self::MirrorProx) and
-/// [`Implicit`](Self::Implicit) start from Böhning's site instead of the explicit one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub enum SoftmaxRule {
-    /// The site that gives the logits the mean and covariance of `p(y|η)·N(η|a, N)/Z` (assumed density filtering), for rows of
-    /// weight 1 with one of two or three classes; for other rows [`MirrorProx`](Self::MirrorProx).
-    #[default]
-    MomentMatching,
-    /// `(g, K)` under the explicit step's `N(â, N̂)`, natural slope `g + Kâ` (L-RVGA (37), corrected).
-    MirrorProx,
-    /// `(g, K)` under the old belief (R-VGA (30)-(31)), for priors that the nodes resolve.
-    Explicit,
-    /// `(g, K)` under the new belief (R-VGA (3)-(4)), by damped iteration on its objective.
-    Implicit,
-    /// Böhning's bound, `K = ½(I − 11ᵀ/C)` for every row, which takes no expectations: natural slope `y − π(ψ) + Kψ` with `ψ` the
-    /// new mean, by iteration (Böhning 1992). Cheap; its intervals are the narrower the less the classes are balanced.
-    Bohning,
-}
-
-/// The most iterations of either iterated rule.
+/// The most iterations of Böhning's rule.
 const MAX_ITERATIONS: usize = 50;
 /// A change of the logits below this ends the iterations: of means in standard deviations, of variances relative.
 const SETTLED: f64 = 1e-7;
-/// The largest variance of a logit that fixed nodes resolve.
+/// The largest variance of a logit that the fixed nodes of four and more classes resolve.
 const WIDE: f64 = 30.0;
-/// The shortest step tried along an iteration.
-const LEAST_STEP: f64 = 1e-3;
 
 /// The factor `exp(rᵀη − ½ηᵀKη)`.
 #[derive(Debug, Clone)]
@@ -105,26 +80,19 @@ impl LogitSite {
         Self { slope, pairs }
     }
 
-    /// The site that `rule` chooses; `moments` are those under the logits themselves.
+    /// The site of a row that has no tilted moments: `(g, K) = (E∂, −E∂²)` of `log p(y|η)` under the explicit step's `N(â, N̂)`, natural slope
+    /// `g + Kâ` (L-RVGA (37), corrected). `moments` are those under the logits themselves.
     ///
     /// # Errors
     /// [`Error::ImproperSite`] when a number overflows on the way.
-    pub(super) fn choose(
-        rule: SoftmaxRule,
+    pub(super) fn mirror_prox(
         nodes: &Nodes,
         logits: &Logits,
         counts: &Counts,
         moments: Moments,
     ) -> Result<Self, Error> {
-        match rule {
-            SoftmaxRule::Explicit => Ok(Self::of_moments(moments, logits, counts)),
-            SoftmaxRule::MomentMatching | SoftmaxRule::MirrorProx => {
-                let first = Self::predictor(moments, logits, counts)?;
-                Ok(Self::explicit(nodes, &first.applied(logits)?, counts))
-            }
-            SoftmaxRule::Implicit => Self::implicit(nodes, logits, counts, moments),
-            SoftmaxRule::Bohning => Self::bohning(logits, counts),
-        }
+        let first = Self::predictor(moments, logits, counts)?;
+        Ok(Self::explicit(nodes, &first.applied(logits)?, counts))
     }
 
     /// The explicit site, or Böhning's if fixed nodes are too coarse for it.
@@ -137,54 +105,7 @@ impl LogitSite {
         }
     }
 
-    /// `(r, K) ← (1−ρ)(r, K) + ρ(g + Ka*, K)` under the new logits, `ρ` halved until the objective
-    /// `KL(N(a*, N*)‖N(a, N)) − E log p` does not rise.
-    fn implicit(nodes: &Nodes, logits: &Logits, counts: &Counts, moments: Moments) -> Result<Self, Error> {
-        let objective = |site: &Self| -> Result<(Logits, f64), Error> {
-            let here = site.applied(logits)?;
-            let value = site.divergence(logits)? - expected_log_density(nodes, &here, counts);
-            Ok((here, value))
-        };
-        let mut site = Self::predictor(moments, logits, counts)?;
-        let (mut here, mut value) = objective(&site)?;
-        for _ in 0..MAX_ITERATIONS {
-            let target = Self::explicit(nodes, &here, counts);
-            let mut rho = 1.0;
-            let accepted = loop {
-                let next = site.mixed(&target, rho);
-                let (there, reached) = objective(&next)?;
-                if reached <= value + 4.0 * f64::EPSILON * value.abs() {
-                    break Some((next, there, reached));
-                }
-                rho *= 0.5;
-                if rho < LEAST_STEP {
-                    break None;
-                }
-            };
-            let Some((next, there, reached)) = accepted else { break };
-            let change = distance(&there, &here, logits);
-            (site, here, value) = (next, there, reached);
-            if change <= SETTLED {
-                break;
-            }
-        }
-        Ok(site)
-    }
-
-    /// `KL(N(a*, N*)‖N(a, N)) = ½[tr Q⁻¹ − m + eᵀNe + log|Q|]`, `Q = I + LᵀKL`.
-    fn divergence(&self, logits: &Logits) -> Result<f64, Error> {
-        let (m, root, curvature) = (logits.dim(), logits.root.as_ref(), self.pairs.matrix());
-        let system = Mat::<f64>::identity(m, m) + root.transpose() * &curvature * root;
-        let cholesky = Cholesky::new(system.as_ref())?;
-        let Some(absorbed) = absorb(logits, &self.slope, curvature.as_ref()) else { return Err(self.improper(logits)) };
-        let trace = cholesky.whiten(Mat::<f64>::identity(m, m).as_ref())?.squared_norm_l2();
-        let along: f64 = (0..m)
-            .map(|j| (j..m).map(|i| root[(i, j)] * absorbed.shift[i]).sum::<f64>().powi(2)) // ‖Lᵀe‖²
-            .sum();
-        Ok(0.5 * (trace - m as f64 + along + cholesky.log_det()))
-    }
-
-    /// Böhning's site with `ψ` the new mean; each iteration raises the bound.
+    /// The site of Böhning's bound, `K = ½(I − 11ᵀ/C)` for every row, with `ψ` the new mean; each iteration raises the bound (Böhning 1992).
     fn bohning(logits: &Logits, counts: &Counts) -> Result<Self, Error> {
         let mut site = Self::bohning_at(&logits.mean, counts);
         let mut here = site.applied(logits)?;

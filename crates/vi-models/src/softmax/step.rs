@@ -8,7 +8,7 @@ use super::logits::{Counts, Logits, Moments, log_predictive};
 use super::rows::check_class;
 use super::site::{Absorbed, LogitSite};
 use super::tilted::tilted;
-use super::{Softmax, SoftmaxRows, SoftmaxRule};
+use super::{Softmax, SoftmaxRows};
 use crate::{ModelError, check};
 
 /// The largest score, with which the sum of any number of scores stays finite.
@@ -84,7 +84,7 @@ impl Softmax {
     /// Learns from one row `x` (length `d`) of class `label ∈ {0, …, C−1}`.
     ///
     /// ```text
-    /// a = Hμ, G = PHᵀ, N = HG;   (r, K) = rule(a, N, y);   μ ← μ + G(I+KN)⁻¹(r − Ka),   P ← P − G(I+KN)⁻¹K·Gᵀ
+    /// a = Hμ, G = PHᵀ, N = HG;   (r, K) = site(a, N, y);   μ ← μ + G(I+KN)⁻¹(r − Ka),   P ← P − G(I+KN)⁻¹K·Gᵀ
     /// ```
     ///
     /// Cost `2D² + D²m` for `D = d·m`, and two passes over the nodes of `C²` each.
@@ -123,14 +123,13 @@ impl Softmax {
     /// The log predictive density of the counts at a row with these logits, in nats, and its site.
     pub(super) fn answer(&self, logits: &Logits, counts: &Counts) -> Result<(f64, LogitSite), Error> {
         if let Some(class) = counts.class()
-            && self.rule == SoftmaxRule::MomentMatching
             && logits.are_few()
         {
             return tilted(logits, class);
         }
         let moments = Moments::at(&self.nodes, logits);
         let score = log_predictive(&self.nodes, logits, counts, &moments);
-        Ok((score, LogitSite::choose(self.rule, &self.nodes, logits, counts, moments)?))
+        Ok((score, LogitSite::mirror_prox(&self.nodes, logits, counts, moments)?))
     }
 
     /// Takes a step with the row in `scratch`; an error leaves the belief unchanged.

@@ -143,12 +143,6 @@ macro_rules! basis_about_centres {
             pub fn with_length_scale_bound(self, bound: Bound) -> Result<Self, RevrandError> {
                 Ok(Self(self.0.bounded(bound)?))
             }
-
-            /// The centres, one a row (`M × d`).
-            #[must_use]
-            pub fn centres(&self) -> MatRef<'_, f64> {
-                self.0.centres.as_ref()
-            }
         }
 
         impl Basis for $name {

@@ -73,12 +73,6 @@ impl Part {
         &self.basis
     }
 
-    /// The columns that the basis is applied to; `None` for all of them.
-    #[must_use]
-    pub fn columns(&self) -> Option<&[usize]> {
-        self.columns.as_deref()
-    }
-
     /// Checks the number of columns of an input: exact if the part is applied to all columns, otherwise large enough for the
     /// chosen ones.
     fn check_inputs(&self, found: usize) -> Result<(), RevrandError> {

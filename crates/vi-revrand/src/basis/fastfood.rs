@@ -97,12 +97,6 @@ impl FastFood {
         Ok(Self { scales: self.scales.bounded(bound)?, ..self })
     }
 
-    /// The kernel that the features approximate.
-    #[must_use]
-    pub fn kernel(&self) -> Kernel {
-        self.kernel
-    }
-
     /// The draws of the features.
     #[must_use]
     pub fn draws(&self) -> &FastFoodDraws {

@@ -123,12 +123,6 @@ impl RandomFourier {
         Ok(Self { scales: self.scales.bounded(bound)?, ..self })
     }
 
-    /// The kernel that the features approximate.
-    #[must_use]
-    pub fn kernel(&self) -> Kernel {
-        self.kernel
-    }
-
     /// The frequencies `W` (`d × m`) at length scale 1.
     #[must_use]
     pub fn frequencies(&self) -> MatRef<'_, f64> {

@@ -72,14 +72,12 @@ impl Bound {
     }
 
     /// The lower end, −∞ if there is none.
-    #[must_use]
-    pub fn lower(&self) -> f64 {
+    pub(crate) fn lower(&self) -> f64 {
         self.0.lower.unwrap_or(f64::NEG_INFINITY)
     }
 
     /// The upper end, ∞ if there is none.
-    #[must_use]
-    pub fn upper(&self) -> f64 {
+    pub(crate) fn upper(&self) -> f64 {
         self.0.upper.unwrap_or(f64::INFINITY)
     }
 
@@ -93,7 +91,7 @@ impl Bound {
     ///
     /// # Errors
     /// [`RevrandError::OutOfBounds`].
-    pub fn check(&self, argument: &'static str, index: usize, value: f64) -> Result<(), RevrandError> {
+    pub(crate) fn check(&self, argument: &'static str, index: usize, value: f64) -> Result<(), RevrandError> {
         if self.contains(value) {
             Ok(())
         } else {

@@ -208,12 +208,6 @@ impl<B: Basis, L: GlmLikelihood> Glm<B, L> {
         Ok(Self { settings, descent, normals, ..self })
     }
 
-    /// The basis, with its initial parameters; the learned ones are [`basis_parameters`](Self::basis_parameters).
-    #[must_use]
-    pub fn basis(&self) -> &B {
-        &self.basis
-    }
-
     /// The likelihood, with its learned parameters.
     #[must_use]
     pub fn likelihood(&self) -> &L {

@@ -8,21 +8,8 @@ use crate::{RevrandError, check};
 ///
 /// Each row is seen once before any is seen again. If `batch` does not divide `rows`, a batch may take the end of one permutation
 /// and the beginning of the next.
-/// permutation and the beginning of the next.
-///
-/// ```
-/// use rand::SeedableRng;
-/// use vi_revrand::sgd::Permutations;
-/// let rng = &mut rand_chacha::ChaCha8Rng::seed_from_u64(1);
-/// let mut batches = Permutations::new(6, 3)?;
-/// let mut seen = [batches.next(rng).to_vec(), batches.next(rng).to_vec()].concat();
-/// seen.sort_unstable();
-/// assert_eq!(seen, [0, 1, 2, 3, 4, 5]);
-/// assert!(Permutations::new(6, 7).is_err());
-/// # Ok::<(), vi_revrand::RevrandError>(())
-/// ```
 #[derive(Debug, Clone)]
-pub struct Permutations {
+pub(crate) struct Permutations {
     order: Vec<usize>,
     next: usize,
     batch: Vec<usize>,
@@ -33,7 +20,7 @@ impl Permutations {
     ///
     /// # Errors
     /// `Empty` for no rows; `Setting` unless `1 ≤ batch ≤ rows`, and for more rows than memory has indices for.
-    pub fn new(rows: usize, batch: usize) -> Result<Self, RevrandError> {
+    pub(crate) fn new(rows: usize, batch: usize) -> Result<Self, RevrandError> {
         check::not_empty("rows", rows)?;
         check::room("rows", &[rows])?;
         if batch == 0 || batch > rows {
@@ -44,7 +31,7 @@ impl Permutations {
     }
 
     /// The next batch.
-    pub fn next<R: Rng + ?Sized>(&mut self, rng: &mut R) -> &[usize] {
+    pub(crate) fn next<R: Rng + ?Sized>(&mut self, rng: &mut R) -> &[usize] {
         for place in 0..self.batch.len() {
             if self.next == self.order.len() {
                 self.next = 0;

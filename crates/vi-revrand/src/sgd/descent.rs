@@ -62,7 +62,7 @@ impl Descent {
     ///
     /// # Errors
     /// `Dimension` if the bounds are for another number of parameters.
-    pub fn with_settings(self, settings: DescentSettings) -> Result<Self, RevrandError> {
+    pub(crate) fn with_settings(self, settings: DescentSettings) -> Result<Self, RevrandError> {
         if self.settings.updater.is_same_rule(&settings.updater) {
             let new = Self::new(settings, self.parameters())?;
             return Ok(Self { settings: new.settings, ..self });
@@ -71,25 +71,17 @@ impl Descent {
     }
 
     /// The number of steps taken so far.
-    #[must_use]
-    pub fn steps(&self) -> u64 {
+    pub(crate) fn steps(&self) -> u64 {
         self.state.steps()
     }
 
     /// The number of parameters.
-    #[must_use]
-    pub fn parameters(&self) -> usize {
+    pub(crate) fn parameters(&self) -> usize {
         self.state.parameters()
     }
 
-    /// The settings.
-    #[must_use]
-    pub fn settings(&self) -> &DescentSettings {
-        &self.settings
-    }
-
     /// Begins a run: the patience of early stopping starts anew.
-    pub fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         self.smoothed.renew();
     }
 
@@ -99,7 +91,7 @@ impl Descent {
     /// [`Stop::Improvement`] it is where the objective was last evaluated. Entries of `gradient` that would push `x` out of the
     /// bounds are set to 0.
     #[track_caller]
-    pub fn step(&mut self, x: &mut [f64], value: f64, gradient: &mut [f64]) -> Option<Stop> {
+    pub(crate) fn step(&mut self, x: &mut [f64], value: f64, gradient: &mut [f64]) -> Option<Stop> {
         if !(value.is_finite() && lanes::all_finite(gradient)) {
             return Some(self.back(x));
         }

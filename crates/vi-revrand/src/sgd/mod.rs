@@ -25,7 +25,7 @@
 //! |---|---|---|
 //! | `θ_k` | `x` | report (3) |
 //! | `η` | [`Updater`]'s `rate` | report (3) |
-//! | `M`, `N` | `batch`, `rows` of [`Permutations`] | report (5) |
+//! | `M`, `N` | `batch`, `rows`, of which each is seen once before any is seen again | report (5) |
 
 mod batches;
 mod bounds;
@@ -35,7 +35,7 @@ mod smooth;
 mod tests;
 mod updater;
 
-pub use batches::Permutations;
+pub(crate) use batches::Permutations;
 pub use bounds::Bounds;
 pub use descent::{Descent, DescentSettings, Run, minimise};
 pub use smooth::EarlyStop;

@@ -159,14 +159,15 @@ fn gradients_whose_squares_overflow_are_no_silent_standstill() {
 fn divergence_takes_the_state_back_to_where_the_parameters_go() {
     // The third evaluation fails: the second step is taken back, in parameters and in state.
     for updater in rules() {
-        let mut descent = Descent::new(DescentSettings { updater, ..DescentSettings::default() }, 2).unwrap();
+        let settings = DescentSettings { updater, ..DescentSettings::default() };
+        let mut descent = Descent::new(settings.clone(), 2).unwrap();
         let (mut x, mut calls) = (vec![3.0, -2.0], 0);
         let run = minimise(&mut descent, &mut x, 10, |x, gradient| {
             calls += 1;
             Ok(if calls == 3 { f64::INFINITY } else { bowl(x, gradient) })
         });
         assert_eq!(run.unwrap().stop, Stop::Diverged);
-        let mut expected = Descent::new(descent.settings().clone(), 2).unwrap();
+        let mut expected = Descent::new(settings, 2).unwrap();
         let mut y = vec![3.0, -2.0];
         minimise(&mut expected, &mut y, 1, |x, gradient| Ok(bowl(x, gradient))).unwrap();
         assert_eq!((x.clone(), descent.steps()), (y.clone(), 1));

@@ -58,12 +58,6 @@ impl OnePass {
         self.row.len() - usize::from(self.prior.has_intercept())
     }
 
-    /// The number of rows learned.
-    #[must_use]
-    pub fn rows(&self) -> u64 {
-        self.rows
-    }
-
     /// Counts rows that are left out: those with a missing value.
     pub fn skip(&mut self, rows: u64) {
         self.skipped += rows;

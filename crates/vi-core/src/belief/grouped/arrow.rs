@@ -1,6 +1,5 @@
 //! The belief about the common weights at one prior of the effects, and a step of it.
 
-use vi_linalg::Cholesky;
 use vi_linalg::faer::Mat;
 
 use super::factor::{GroupFactor, order};
@@ -27,7 +26,7 @@ impl GroupedRow<'_> {
     ///
     /// # Errors
     /// [`Error::Dimension`], [`Error::NonFinite`].
-    pub fn check(&self, p: usize, q: usize) -> Result<(), Error> {
+    pub(crate) fn check(&self, p: usize, q: usize) -> Result<(), Error> {
         check::length("x", p, self.x.len())?;
         check::length("z", q, self.z.len())?;
         check::finite("x", self.x)?;
@@ -152,10 +151,4 @@ impl Arrow {
     }
 }
 
-impl GroupedSolution {
-    /// The factor of the precision of the common weights.
-    #[must_use]
-    pub fn factor(&self) -> &Cholesky {
-        &self.factor
-    }
-}
+impl GroupedSolution {}

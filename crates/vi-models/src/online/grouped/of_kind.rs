@@ -138,8 +138,7 @@ impl OnlineGrouped {
     }
 
     /// Which weights differ from group to group.
-    #[must_use]
-    pub fn effect_settings(&self) -> &Effects {
+    pub(crate) fn effect_settings(&self) -> &Effects {
         each!(&self.labels, own => &own.settings().effects)
     }
 

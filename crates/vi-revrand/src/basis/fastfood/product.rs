@@ -282,8 +282,7 @@ impl FastFoodDraws {
 
     /// The first `inputs` columns of `V`, transposed: the frequencies that the product represents (`inputs × m`). Cost
     /// `inputs·m·2log₂ d₂`.
-    #[must_use]
-    pub fn frequencies(&self, inputs: usize) -> Mat<f64> {
+    pub(crate) fn frequencies(&self, inputs: usize) -> Mat<f64> {
         let inputs = inputs.min(self.size);
         let unit = Mat::<f64>::identity(inputs, inputs);
         let mut w = Mat::zeros(inputs, self.pairs());
