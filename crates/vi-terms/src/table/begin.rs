@@ -203,7 +203,8 @@ fn document_of(
     let by_labels = chosen.is_some() || relevance.is_some() || schema.map.is_some() || !means.is_empty();
     let by_labels = by_labels || shaped && asked.is_empty() || asked.groups.iter().any(|group| group.correlated);
     let mut document = Document::new(target, schema, model, noise);
-    document.foreseen = Some(if by_labels { all.len() as u64 } else { 0 });
+    let last = named.rows.last().copied().unwrap_or(0);
+    document.foreseen = Some(if by_labels { last } else { 0 });
     (document.relevance, document.chosen, document.means) = (relevance, chosen, means);
     document.groups = plan.groups.map(|(groups, _)| groups);
     Ok(document)

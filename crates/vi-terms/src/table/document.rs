@@ -69,7 +69,7 @@ pub struct Document {
     /// Rows of the record that the model was made of, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<u64>,
-    /// First rows by whose labels family, curves or scales were chosen, so that their own predictions are made with hindsight; none where it is not known.
+    /// The last of the rows by whose labels family, curves or scales were chosen, so that predictions up to it are made with hindsight; none where it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) foreseen: Option<u64>,
     /// What the passes after the first have done.
