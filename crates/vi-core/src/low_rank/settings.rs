@@ -183,7 +183,8 @@ impl LowRankSettings {
     }
 
     /// Which rows of `W` a block rewrites; see [`with_upkeep`](Self::with_upkeep).
-    pub(crate) fn upkeep(&self) -> Upkeep {
+    #[must_use]
+    pub fn upkeep(&self) -> Upkeep {
         self.upkeep
     }
 
