@@ -83,7 +83,8 @@ fn a_model_with_the_input_that_matters_wins_and_says_by_how_much() {
         let family = crate::table::Family::parse(family).unwrap();
         let options = Options { formula: Some(formula.to_owned()), family, ..Options::default() };
         let table = || Ok(Rows::new(&columns, rows.iter().map(|row| row.iter().collect())));
-        fit(&options, &Input::in_memory("data", false), false, table).unwrap()
+        // As a stream, whose later rows nobody has seen.
+        fit(&options, &Input::in_memory("data", false), true, table).unwrap()
     };
     let (both, one) = (model("y ~ a + b", "gaussian"), model("y ~ a", "gaussian"));
     let found = both.against(&one).unwrap();
