@@ -166,10 +166,8 @@ impl Online {
             others.iter().map(|other| other.get().look(py, |model| Ok(model.clone()))).collect::<PyResult<_>>()?;
         self.look(py, |model| {
             let observed = observed(model, n, parts);
-            let is_of_counts =
-                |model: &Model| matches!(model, Model::Count(_) | Model::LearnedSpread(_) | Model::ZeroInflated(_));
-            let counted = is_of_counts(model) || parts.0.is_some_and(Trial::may_be_counts);
-            let taken: Vec<bool> = others.iter().map(|other| counted || !is_of_counts(other)).collect();
+            let counted = model.kind().is_of_counts() || parts.0.is_some_and(Trial::may_be_counts);
+            let taken: Vec<bool> = others.iter().map(|other| counted || !other.kind().is_of_counts()).collect();
             let others = others.into_iter().zip(&taken).filter_map(|(other, taken)| taken.then_some(other)).collect();
             let mut trial = Trial::new(model.clone(), others);
             let mut memory = Vec::new();
@@ -516,7 +514,7 @@ impl Online {
         Ok(told)
     }
 
-    /// What is known of the model and has a consequence, as JSON; with rows that it has not learned how it predicts them, too.
+    /// The findings about the model that have a consequence, as JSON; with rows that it has not learned also those about its predictions of them.
     #[pyo3(signature = (rows=None, y=None, offset=None, size=None))]
     fn certificate(
         &self,

@@ -292,7 +292,7 @@ impl Table {
         })
     }
 
-    /// What is known of the model and has a consequence, as JSON.
+    /// The findings about the model that have a consequence, as JSON.
     fn certificate(&self, py: Python<'_>) -> PyResult<String> {
         self.look(py, |state| Ok(serde_json::to_string(&table::certificate(state.answering()?))?))
     }

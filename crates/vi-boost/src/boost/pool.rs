@@ -10,7 +10,7 @@ use crate::target::{Faults, LogDensity, Probe};
 /// The number of points of the distribution that a run starts from; the widened `q` has half as many.
 const POOL: usize = 512;
 
-/// How many times as wide as `q` the Gaussian is from which new starts come, beside those of the start distribution.
+/// The width of the Gaussian of new starts, in widths of `q`; other starts come from the start distribution.
 const DISPERSION: f64 = 1.7;
 
 /// Points of one distribution with the target's values.

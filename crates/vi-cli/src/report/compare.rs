@@ -26,7 +26,7 @@ struct Ranked {
     inputs: usize,
     /// Whether its labels came in runs, so that its evidence may be too high.
     in_order: bool,
-    /// How much better the first predicted; none of the first.
+    /// The gain of the first model's predictions over this one's; none for the first.
     against: Option<Versus>,
     #[serde(skip)]
     place: usize,
@@ -94,7 +94,7 @@ pub(crate) fn compared(models: &[(PathBuf, Document)], json: bool) -> Result<(),
     print(&text)
 }
 
-/// How much worse than the first each predicted, with what may be said of it whenever it is looked at.
+/// The loss of each model against the first, with an interval and an e-value that hold at any look.
 fn against(ranked: &[Ranked]) -> String {
     let all: Vec<(&str, &Versus)> =
         ranked.iter().filter_map(|model| Some((model.model.as_str(), model.against.as_ref()?))).collect();

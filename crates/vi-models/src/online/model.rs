@@ -94,6 +94,17 @@ impl Kind {
             _ => OnlineSettings::default(),
         }
     }
+
+    /// Whether labels of this kind are counts without a limit.
+    ///
+    /// ```
+    /// use vi_models::online::Kind;
+    /// assert!(Kind::Count.is_of_counts() && !Kind::Two.is_of_counts());
+    /// ```
+    #[must_use]
+    pub fn is_of_counts(self) -> bool {
+        matches!(self, Self::Count | Self::LearnedSpread | Self::ZeroInflated)
+    }
 }
 
 /// A front-door model of any [`Kind`], for whoever holds one without knowing which: a file, a bandit, a binding. Each method is that

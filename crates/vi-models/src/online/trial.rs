@@ -139,11 +139,6 @@ fn of_cell(predicted: &Prediction, count: f64, density: f64) -> Result<f64, Mode
     Ok(if mass > DIGITS { mass.ln() } else { density.min(DIGITS.ln()) })
 }
 
-/// Whether labels of this kind are counts.
-fn is_of_counts(kind: Kind) -> bool {
-    matches!(kind, Kind::Count | Kind::LearnedSpread | Kind::ZeroInflated)
-}
-
 impl Trial {
     /// Rows after which a trial ends.
     pub const MOST_ROWS: usize = 2000;
@@ -157,8 +152,8 @@ impl Trial {
         };
         let others: Vec<Candidate> = others.into_iter().map(other).collect();
         let mut trial = Self { plain: Candidate::new(plain), others, rows: 0, labels: HashMap::new() };
-        if trial.candidates().any(|own| is_of_counts(own.model.kind())) {
-            trial.remaining().for_each(|own| own.in_cells = !is_of_counts(own.model.kind()));
+        if trial.candidates().any(|own| own.model.kind().is_of_counts()) {
+            trial.remaining().for_each(|own| own.in_cells = !own.model.kind().is_of_counts());
         }
         trial
     }

@@ -106,7 +106,7 @@ pub fn as_html(findings: &[Finding]) -> String {
     )
 }
 
-/// All that is known of a stored model and has a consequence.
+/// The findings about a stored model that have a consequence.
 #[must_use]
 pub fn certificate(document: &Document) -> Vec<Finding> {
     let (info, settings) = (document.model.info(), document.model.settings());
@@ -138,7 +138,7 @@ pub fn certificate(document: &Document) -> Vec<Finding> {
         .collect()
 }
 
-/// What is known of a model that has no file, with a record of labels that it predicted and did not learn.
+/// The findings about a model without a file, with a record of labels that it predicted and did not learn.
 #[must_use]
 pub fn of_model(model: &Model, record: Option<&Certificate>) -> Vec<Finding> {
     let info = model.info();

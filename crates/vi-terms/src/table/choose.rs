@@ -29,10 +29,10 @@ pub(crate) struct Chosen {
 }
 
 impl Chosen {
-    /// Why the means of a family are against it.
-    fn missed(&self, name: &str) -> String {
-        let ratio = self.misses.iter().find(|(own, _)| own == name).map_or(f64::NAN, |(_, ratio)| *ratio);
-        format!("{name} predicts means {ratio:.1} times as far off")
+    /// Why the means of a family are against it, if they are.
+    fn missed(&self, name: &str) -> Option<String> {
+        let (_, ratio) = self.misses.iter().find(|(own, _)| own == name)?;
+        Some(format!("{name} predicts means {ratio:.1} times as far off"))
     }
 
     /// Whether outliers are given little weight.
@@ -44,12 +44,11 @@ impl Chosen {
     pub(crate) fn describe(&self) -> Vec<String> {
         let of = |(name, nats): &(String, Option<f64>)| match nats {
             Some(nats) => format!("{nats:.1} nats before {name}"),
-            None if self.misses.iter().any(|(own, _)| own == name) => self.missed(name),
-            // Others of these learn any number.
-            None if matches!(name.as_str(), "robust" | "varying") => {
-                format!("{name} is not for labels that are mostly one number")
-            }
-            None => format!("{name} has no such labels"),
+            None => self.missed(name).unwrap_or_else(|| match name.as_str() {
+                // Others of these learn any number.
+                "robust" | "varying" => format!("{name} is not for labels that are mostly one number"),
+                _ => format!("{name} has no such labels"),
+            }),
         };
         let first = format!("{} by {}", self.family, many(self.rows, "row"));
         std::iter::once(first).chain(self.better_than.iter().map(of)).collect()
@@ -61,11 +60,6 @@ const FEWEST_OF_LOG: usize = 200;
 
 /// The families of counts.
 const COUNTS: [&str; 3] = ["poisson", "negative-binomial", "zero-inflated"];
-
-/// Whether labels of this kind are counts.
-fn is_count(kind: Kind) -> bool {
-    COUNTS.contains(&name(kind))
-}
 
 /// The name of a family.
 fn name(kind: Kind) -> &'static str {
@@ -109,7 +103,7 @@ pub(crate) fn chosen(
     columns: &Columns,
 ) -> Result<(Model, Option<Chosen>), TermsError> {
     let (model, by_numbers) = among(plan, schema, target, records, columns)?;
-    if target.kind != TargetKind::Number || !is_count(model.kind()) {
+    if target.kind != TargetKind::Number || !model.kind().is_of_counts() {
         return Ok((model, by_numbers));
     }
     target.kind = TargetKind::Count;

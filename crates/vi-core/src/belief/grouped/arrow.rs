@@ -150,5 +150,3 @@ impl Arrow {
         Ok((mean, covariance))
     }
 }
-
-impl GroupedSolution {}
