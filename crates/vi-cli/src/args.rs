@@ -32,7 +32,7 @@ pub(crate) enum Command {
     Predict(Predict),
     /// Explain the prediction of every row of a file: what each column, and columns together, add to that of the average row.
     ///
-    /// Parts are on the scale of the linear predictor, where they add up: the target, its logarithm if the model is of that, the logarithm of the
+    /// Parts are on the scale of the linear predictor, where they add up: the target, its logarithm or log odds if the model is of these, the logarithm of the
     /// mean of a count, the log hazard of a time, the log odds of the second of two classes. Each has its standard deviation and interval; parts are
     /// correlated, so their variances do not add up.
     Explain(Explain),
@@ -460,6 +460,9 @@ impl From<Family> for vi_terms::table::Family {
             Family::LogRobust => Self::LogRobust,
             Family::Varying => Self::Varying,
             Family::LogVarying => Self::LogVarying,
+            Family::LogitNormal => Self::LogitNormal,
+            Family::LogitRobust => Self::LogitRobust,
+            Family::LogitVarying => Self::LogitVarying,
             Family::Classes => Self::Classes,
             Family::Ordered => Self::Ordered,
             Family::Count => Self::Count,
@@ -489,6 +492,12 @@ pub(crate) enum Family {
     Varying,
     /// A positive number with such noise in its logarithm.
     LogVarying,
+    /// A fraction, between 0 and 1, with Gaussian noise in its log odds.
+    LogitNormal,
+    /// A fraction with Student-t noise in its log odds.
+    LogitRobust,
+    /// A fraction with Student-t noise in its log odds whose spread follows the inputs.
+    LogitVarying,
     /// Two or more classes.
     Classes,
     /// Classes in an order, as ratings: of numbers theirs, of texts that of `--classes`.

@@ -80,6 +80,7 @@ pub mod online;
 pub mod predict;
 pub mod softmax;
 mod student;
+mod transform;
 mod units;
 pub mod vb;
 mod whitened;
@@ -88,6 +89,7 @@ pub use error::ModelError;
 pub use interval::Interval;
 pub use marginal::Marginal;
 pub use student::Student;
+pub use transform::Transform;
 pub use vi_core::{Error as CoreError, Stop};
 
 /// The code of the crate's README, compiled and run.

@@ -3,12 +3,12 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use vi_models::online::{Kind, Model, Observation, Prediction, Row};
-use vi_models::{Interval, ModelError};
+use vi_models::{Interval, ModelError, Transform};
 
 /// Every kind of model, with a name.
 pub const MODELS: [(&str, Kind); 13] = [
     ("two", Kind::Two),
-    ("number", Kind::Number { noise: (1.0, 1.0) }),
+    ("number", Kind::Number { transform: Transform::Identity, noise: (1.0, 1.0) }),
     ("probit", Kind::Probit),
     ("trials", Kind::Trials),
     ("count", Kind::Count),
@@ -16,8 +16,8 @@ pub const MODELS: [(&str, Kind); 13] = [
     ("classes-joint", Kind::Classes { classes: 3, joint: Some(true) }),
     ("learned-spread", Kind::LearnedSpread),
     ("classes-apart", Kind::Classes { classes: 3, joint: Some(false) }),
-    ("robust", Kind::Robust { unit: (0.0, 1.0) }),
-    ("varying", Kind::Varying { unit: (0.0, 1.0) }),
+    ("robust", Kind::Robust { transform: Transform::Identity, unit: (0.0, 1.0) }),
+    ("varying", Kind::Varying { transform: Transform::Identity, unit: (0.0, 1.0) }),
     ("zero-inflated", Kind::ZeroInflated),
     ("ordered", Kind::Ordered { classes: 3 }),
 ];

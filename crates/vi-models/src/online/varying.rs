@@ -16,7 +16,7 @@ use super::observation::{Given, Observation};
 use super::robust::Robust;
 use super::robust::noise::Noise;
 use super::{Coefficient, Draw, OnlineInfo, OnlineSettings, Row, Rows};
-use crate::{Marginal, ModelError};
+use crate::{Marginal, ModelError, Transform};
 
 /// The prior deviation of the intercept of the log spread: small, since the scale of the noise sets the level.
 const LEVEL: f64 = 1e-3;
@@ -71,27 +71,29 @@ impl OnlineVarying {
     /// # Errors
     /// As [`OnlineRobust::with_settings`](super::OnlineRobust::with_settings).
     pub fn with_settings(inputs: usize, settings: OnlineSettings, unit: (f64, f64)) -> Result<Self, ModelError> {
-        Self::of(inputs, settings, Robust { unit, log: false })
+        Self::of_transform(inputs, Transform::Identity, settings, unit)
     }
 
-    /// A model of the logarithm of a positive number, whose predictions are of the number itself, as
-    /// [`OnlineRobust::of_logarithm`](super::OnlineRobust::of_logarithm). `unit` is that of the logarithm.
+    /// A model of a transform of the label, whose predictions are of the label itself, as
+    /// [`OnlineRobust::of_transform`](super::OnlineRobust::of_transform). `unit` is that of the transform.
     ///
     /// # Errors
     /// As [`with_settings`](Self::with_settings).
-    pub fn of_logarithm(inputs: usize, settings: OnlineSettings, unit: (f64, f64)) -> Result<Self, ModelError> {
-        Self::of(inputs, settings, Robust { unit, log: true })
-    }
-
-    fn of(inputs: usize, settings: OnlineSettings, family: Robust) -> Result<Self, ModelError> {
-        let spread = Box::new(Engine::new(inputs, LogScale { unit: family.unit.1 }, of_spread(&settings))?);
+    pub fn of_transform(
+        inputs: usize,
+        transform: Transform,
+        settings: OnlineSettings,
+        unit: (f64, f64),
+    ) -> Result<Self, ModelError> {
+        let (family, own) = (Robust { unit, transform }, of_spread(&settings));
+        let spread = Box::new(Engine::new(inputs, LogScale { unit: unit.1 }, own)?);
         Ok(Self { engine: Engine::new(inputs, family, settings)?, spread })
     }
 
-    /// Whether labels are learned by their logarithm; see [`of_logarithm`](Self::of_logarithm).
+    /// The transform of the label that is learned.
     #[must_use]
-    pub fn is_of_logarithm(&self) -> bool {
-        self.engine.family.log
+    pub fn transform(&self) -> Transform {
+        self.engine.family.transform
     }
 
     /// Centre and spread of the labels where no first rows tell them.
@@ -100,7 +102,7 @@ impl OnlineVarying {
         self.engine.family.unit
     }
 
-    /// The spread of the first labels or of their logarithm, in which the model learns.
+    /// The spread of the first labels or of their transform, in which the model learns.
     pub(super) fn prior_unit(&self) -> f64 {
         self.engine.design.target.scale
     }
@@ -152,7 +154,7 @@ impl OnlineVarying {
         self.predict_at(row, 0.0)
     }
 
-    /// As [`predict`](Self::predict), with a known part of the label, or of its logarithm where that is learned, added.
+    /// As [`predict`](Self::predict), with a known part of the label, or of the transform of it that is learned, added.
     ///
     /// # Errors
     /// As [`predict`](Self::predict).
@@ -208,7 +210,7 @@ impl OnlineVarying {
         })?;
         if let Ok(parts) = &parts {
             let seen = moments(parts.iter().map(|(share, seen, _)| (*share, *seen)));
-            let r = target.inner(observed.label) - observed.offset - target.centre - target.scale * seen.mean;
+            let r = target.transform.of(observed.label) - observed.offset - target.centre - target.scale * seen.mean;
             let variance = seen.variance * target.scale * target.scale;
             let told = Observation::new(r).weight(observed.weight).given(Given::Variance(variance));
             let anew = if self.spread.starts_anew_next() { self.distances_anew(rows).ok().flatten() } else { None };

@@ -3,13 +3,14 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Gamma, Poisson, StandardNormal, StudentT};
+use vi_models::Transform;
 use vi_models::online::{Kind, Model, Observation, OnlineLinear, Row, Trial};
 
 const NUMBERS: [Kind; 4] = [
-    Kind::Number { noise: OnlineLinear::DEFAULT_NOISE },
-    Kind::Robust { unit: (0.0, 1.0) },
-    Kind::LogNumber { noise: OnlineLinear::DEFAULT_NOISE },
-    Kind::LogRobust { unit: (0.0, 1.0) },
+    Kind::Number { transform: Transform::Identity, noise: OnlineLinear::DEFAULT_NOISE },
+    Kind::Robust { transform: Transform::Identity, unit: (0.0, 1.0) },
+    Kind::Number { transform: Transform::Log, noise: OnlineLinear::DEFAULT_NOISE },
+    Kind::Robust { transform: Transform::Log, unit: (0.0, 1.0) },
 ];
 
 fn chosen(kinds: &[Kind], n: usize, mut label: impl FnMut(f64, &mut ChaCha8Rng) -> f64) -> Trial {

@@ -153,7 +153,7 @@ fn document_of(
         scales: None,
         unscaled: options.unscaled,
         family: options.family,
-        unlogged: known.unlogged,
+        refused: known.refused.clone(),
         keep_sample: !options.no_sample,
         blocks: schema.shape.as_ref().map_or_else(Vec::new, Terms::block_sizes),
         as_they_are: schema.shape.as_ref().map_or(0, |terms| terms.width() - terms.inputs().len()),

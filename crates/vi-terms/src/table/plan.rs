@@ -1,9 +1,9 @@
 //! The model behind a target: what the options and the target make of it.
 
-use vi_models::ModelError;
 use vi_models::online::{
     BeliefKind, Effects, Kind, Memory, Model, OnlineLinear, OnlineSettings, PriorScale, Standardise, Start,
 };
+use vi_models::{ModelError, Transform};
 
 use crate::table::grouped::Groups;
 use crate::table::options::Family;
@@ -47,8 +47,8 @@ pub(crate) struct Plan {
     pub(crate) unscaled: bool,
     /// The family that was asked for.
     pub(crate) family: Family,
-    /// Whether the target is known to have values without a logarithm.
-    pub(crate) unlogged: bool,
+    /// Values of the target that a transform has not, as far as is known.
+    pub(crate) refused: Vec<f64>,
     /// Whether a sample of the rows is kept.
     pub(crate) keep_sample: bool,
     /// How many inputs that follow one another share a prior scale.
@@ -86,36 +86,40 @@ impl Plan {
     /// The kinds of models that the target and the family allow: the plain one, and those that the first rows may prefer. A model that is
     /// to be written as a record is the plain one.
     pub(crate) fn kinds(&self, target: &TargetKind, inputs: usize) -> (Kind, Vec<Kind>) {
-        let taken = |kind: &Kind| self.groups.is_none() || matches!(kind, Kind::LogNumber { .. });
+        let taken = |kind: &Kind| {
+            (self.groups.is_none() || matches!(kind, Kind::Number { .. }))
+                && !self.refused.iter().any(|label| !kind.transform().supports(*label))
+        };
         let several = |others: Vec<Kind>| {
             if self.unscaled { Vec::new() } else { others.into_iter().filter(taken).collect() }
         };
         match (target, self.family) {
             (TargetKind::Number, family) => {
-                let noise = self.noise();
-                let log_noise = OnlineLinear::DEFAULT_NOISE;
-                let unit = self.scales.as_ref().map_or((0.0, 1.0), |scales| (scales.target.0, scales.target.1.sqrt()));
-                let log_unit = (0.0, 1.0);
+                let transform = family.transform();
+                // Given scales are those of the target, not of its transform.
+                let scales = self.scales.as_ref().filter(|_| transform == Transform::Identity);
+                let unit = scales.map_or((0.0, 1.0), |scales| (scales.target.0, scales.target.1.sqrt()));
+                let noise = if scales.is_some() { self.noise() } else { OnlineLinear::DEFAULT_NOISE };
                 match family {
-                    Family::Gaussian => (Kind::Number { noise }, Vec::new()),
-                    Family::Robust => (Kind::Robust { unit }, Vec::new()),
-                    Family::LogNormal => (Kind::LogNumber { noise: log_noise }, Vec::new()),
-                    Family::LogRobust => (Kind::LogRobust { unit: log_unit }, Vec::new()),
-                    Family::Varying => (Kind::Varying { unit }, Vec::new()),
-                    Family::LogVarying => (Kind::LogVarying { unit: log_unit }, Vec::new()),
-                    _ => {
-                        // Given scales are those of the target, not of its logarithm.
-                        let mut others = Vec::new();
-                        if self.scales.is_none() && !self.unlogged {
-                            others.push(Kind::LogNumber { noise: log_noise });
-                            if self.belief(inputs) == BeliefKind::Full {
-                                others.push(Kind::Robust { unit });
-                                let varying = [Kind::Varying { unit }, Kind::LogVarying { unit: log_unit }];
-                                others.extend(varying.into_iter().filter(|_| !self.correlated));
+                    Family::Robust | Family::LogRobust | Family::LogitRobust => {
+                        (Kind::Robust { unit, transform }, Vec::new())
+                    }
+                    Family::Varying | Family::LogVarying | Family::LogitVarying => {
+                        (Kind::Varying { unit, transform }, Vec::new())
+                    }
+                    Family::Auto | Family::Number if scales.is_none() => {
+                        let of = [Transform::Log, Transform::Logit];
+                        let mut others = of.map(|transform| Kind::Number { noise, transform }).to_vec();
+                        if self.belief(inputs) == BeliefKind::Full {
+                            others.push(Kind::Robust { unit, transform });
+                            if !self.correlated {
+                                others.push(Kind::Varying { unit, transform });
+                                others.extend(of.map(|transform| Kind::Varying { unit, transform }));
                             }
                         }
-                        (Kind::Number { noise }, several(others))
+                        (Kind::Number { noise, transform }, several(others))
                     }
+                    _ => (Kind::Number { noise, transform }, Vec::new()),
                 }
             }
             (TargetKind::Count, Family::NegativeBinomial) => (Kind::LearnedSpread, Vec::new()),
@@ -170,7 +174,7 @@ impl Plan {
                 centres.fill(0.0);
             }
             settings.standardise = Standardise::Fixed { centres, scales: spreads };
-            if matches!(kind, Kind::Number { .. }) {
+            if matches!(kind, Kind::Number { transform: Transform::Identity, .. }) {
                 // The prior scales are relative to the noise, which is no larger than the target's spread: the same prior as that of the
                 // target in its own units, about its mean.
                 settings.intercept_scale *= (1.0 + mean * mean / variance).sqrt();
@@ -207,9 +211,13 @@ pub(crate) fn is_of(model: &Model, target: &TargetKind, inputs: usize) -> bool {
     kind && model.settings().names.len() == inputs
 }
 
-/// Whether a number is learned by its logarithm.
-pub(crate) fn is_of_logarithm(model: &Model) -> bool {
-    matches!(model.kind(), Kind::LogNumber { .. } | Kind::LogRobust { .. } | Kind::LogVarying { .. })
+/// The transform of a number that is learned, in words; none where it is the number itself.
+pub(crate) fn transform_in_words(model: &Model) -> Option<&'static str> {
+    match model.kind().transform() {
+        Transform::Identity => None,
+        Transform::Log => Some("log"),
+        Transform::Logit => Some("log odds"),
+    }
 }
 
 /// Whether each of several classes has a belief of its own.

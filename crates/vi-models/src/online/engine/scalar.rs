@@ -191,7 +191,7 @@ pub trait ScalarFamily: Stateful + Clone + Debug + PartialEq + Serialize + Deser
     #[doc(hidden)]
     fn check_observed(&self, observed: &Observation) -> Result<(), Error> {
         row_likelihood(self, &self.initial(), observed)?.check_label(observed.label)?;
-        self.label_target().check_label(observed.label)
+        self.label_target().transform.check(observed.label)
     }
 
     /// The likelihood of a row with `size` trials, or of that exposure, at the best estimate of the state.

@@ -230,7 +230,7 @@ fn kind_of_group(group: &Group, fields: &[&str]) -> Result<Kind, String> {
     if levels > MOST_IN_GROUP {
         return Err(format!(
             "{levels} groups at {} are more than {MOST_IN_GROUP}; beyond, the formula may have one group alone, with `|` and not `||`, the family must be \
-             gaussian, log-normal, poisson or two classes, and `--forget`, `--mergeable`, `--prior` and `--belief` are not available",
+             gaussian, log-normal, logit-normal, poisson or two classes, and `--forget`, `--mergeable`, `--prior` and `--belief` are not available",
             group.at
         ));
     }
