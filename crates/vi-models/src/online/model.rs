@@ -191,8 +191,11 @@ impl Model {
     /// A model of `inputs` columns with nothing learned.
     ///
     /// # Errors
-    /// Those of the kind's own constructor.
+    /// Those of the kind's own constructor; [`ModelError::Unsupported`] for inputs of a spread that the kind has not.
     pub fn new(kind: Kind, inputs: usize, settings: OnlineSettings) -> Result<Self, ModelError> {
+        if settings.spread_inputs.is_some() && !matches!(kind, Kind::Varying { .. }) {
+            return Err(ModelError::Unsupported { what: "spread that follows inputs in a model of this kind" });
+        }
         Ok(match kind {
             Kind::Number { noise: (shape, rate), transform } => {
                 Self::Number(OnlineLinear::of_transform(inputs, transform, settings, shape, rate)?)

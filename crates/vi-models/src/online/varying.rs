@@ -2,6 +2,7 @@
 
 mod left_out;
 mod log_scale;
+mod of_spread;
 
 use rand::Rng;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -10,11 +11,13 @@ use vi_core::refine::{RefineInfo, RefineSettings};
 use vi_core::{Error, Projection};
 
 use self::log_scale::{FARTHEST, LogScale};
+use self::of_spread::{chosen, of_spread};
 use super::engine::{Engine, EngineWire, Kept, Parts, check_offset};
 use super::linear::NumberPredicted;
 use super::observation::{Given, Observation};
 use super::robust::Robust;
 use super::robust::noise::Noise;
+use super::row::check_row;
 use super::{Coefficient, Draw, OnlineInfo, OnlineSettings, Row, Rows};
 use crate::{Marginal, ModelError, Transform};
 
@@ -33,7 +36,7 @@ const REACH: f64 = 10.0;
 /// predictors `N(a₁, ν₁)` and `N(a₂, ν₂)` before the row, `w` takes the label as [`OnlineRobust`](super::OnlineRobust) does with noise of scale
 /// `s·e^a₂`, and `γ` the moments of `p(r | η₂)`, `r = y − a₁`, with `η₁` and `ε` integrated out. The prior scales of `γ` are always learned, one for each block of
 /// inputs; where nothing varies, `γ` shrinks to 0 and the noise is that of `OnlineRobust`. Inputs more than 10 deviations of the first rows from `x̄` have the spread of the nearest that
-/// are not; `|η₂|` is at most 8. Predictions average over `η₂`. Cost: some twice that of
+/// are not; `|η₂|` is at most 8. With [`spread_inputs`](OnlineSettings::spread_inputs) `η₂` follows these alone. Predictions average over `η₂`. Cost: some twice that of
 /// `OnlineRobust`. A full covariance is needed.
 ///
 /// ```
@@ -85,8 +88,10 @@ impl OnlineVarying {
         settings: OnlineSettings,
         unit: (f64, f64),
     ) -> Result<Self, ModelError> {
-        let (family, own) = (Robust { unit, transform }, of_spread(&settings));
-        let spread = Box::new(Engine::new(inputs, LogScale { unit: unit.1 }, own)?);
+        let (family, own) = (Robust { unit, transform }, of_spread(&settings, inputs));
+        settings.check(inputs)?;
+        let followed = settings.spread_inputs.as_ref().map_or(inputs, Vec::len);
+        let spread = Box::new(Engine::new(followed, LogScale { unit: unit.1 }, own)?);
         Ok(Self { engine: Engine::new(inputs, family, settings)?, spread })
     }
 
@@ -125,14 +130,25 @@ impl OnlineVarying {
     }
 
     /// The row as the spread sees it.
-    fn seen_by_spread<'a>(&self, row: Row<'a>, space: &'a mut Vec<f64>) -> Row<'a> {
-        if self.spread.fixed { self.spread.design.within(row, REACH, space) } else { row }
+    ///
+    /// # Errors
+    /// Those of a row of other inputs.
+    fn seen_by_spread<'a>(&self, row: Row<'a>, space: &'a mut [Vec<f64>; 2]) -> Result<Row<'a>, ModelError> {
+        let [own, within] = space;
+        let row = match &self.engine.settings.spread_inputs {
+            None => row,
+            Some(inputs) => {
+                check_row(row, self.engine.design.inputs)?;
+                chosen(row, inputs, own)
+            }
+        };
+        Ok(if self.spread.fixed { self.spread.design.within(row, REACH, within) } else { row })
     }
 
     /// Mean and variance of the log spread at a row.
     fn log_spread(&self, row: Row<'_>) -> Result<Projection, ModelError> {
-        let mut space = Vec::new();
-        let seen = moments(self.spread.project(self.seen_by_spread(row, &mut space), 0.0)?.into_iter());
+        let mut space = <[Vec<f64>; 2]>::default();
+        let seen = moments(self.spread.project(self.seen_by_spread(row, &mut space)?, 0.0)?.into_iter());
         Ok(Projection { mean: seen.mean.clamp(-FARTHEST, FARTHEST), ..seen })
     }
 
@@ -214,8 +230,8 @@ impl OnlineVarying {
             let variance = seen.variance * target.scale * target.scale;
             let told = Observation::new(r).weight(observed.weight).given(Given::Variance(variance));
             let anew = if self.spread.starts_anew_next() { self.distances_anew(rows).ok().flatten() } else { None };
-            let mut space = Vec::new();
-            let row = self.seen_by_spread(row, &mut space);
+            let mut space = <[Vec<f64>; 2]>::default();
+            let row = self.seen_by_spread(row, &mut space)?;
             let counted = self.spread.counted(|spread| spread.update(row, told));
             if let (Some(rows), Err(_)) = (anew, counted) {
                 self.spread.rows = rows;
@@ -387,17 +403,6 @@ impl OnlineVarying {
     }
 }
 
-/// The settings of the log spread in a model with these.
-fn of_spread(settings: &OnlineSettings) -> OnlineSettings {
-    OnlineSettings {
-        prior_scale: super::PriorScale::Learned,
-        intercept: true,
-        intercept_scale: LEVEL,
-        keep_sample: false,
-        ..settings.clone()
-    }
-}
-
 /// The parts of a prediction, and the log spread.
 type Learned = (Result<Parts<Noise>, ModelError>, Projection);
 
@@ -430,8 +435,9 @@ impl<'de> Deserialize<'de> for OnlineVarying {
         let read = |error: ModelError| serde::de::Error::custom(error);
         let engine = Engine::from_wire(label).map_err(read)?;
         let spread: Box<Engine<LogScale>> = Box::new(Engine::from_wire(spread).map_err(read)?);
-        let alike = engine.design.inputs == spread.design.inputs
-            && spread.settings == of_spread(&engine.settings)
+        let followed = engine.settings.spread_inputs.as_ref().map_or(engine.design.inputs, Vec::len);
+        let alike = followed == spread.design.inputs
+            && spread.settings == of_spread(&engine.settings, engine.design.inputs)
             && spread.family.unit == engine.family.unit.1
             && spread.observations <= engine.observations;
         if alike {

@@ -47,6 +47,8 @@ pub(crate) struct Plan {
     pub(crate) unscaled: bool,
     /// The family that was asked for.
     pub(crate) family: Family,
+    /// The inputs that the spread follows, where the formula says so.
+    pub(crate) spread: Option<Vec<usize>>,
     /// Values of the target that a transform has not, as far as is known.
     pub(crate) refused: Vec<f64>,
     /// Whether a sample of the rows is kept.
@@ -94,33 +96,9 @@ impl Plan {
             if self.unscaled { Vec::new() } else { others.into_iter().filter(taken).collect() }
         };
         match (target, self.family) {
-            (TargetKind::Number, family) => {
-                let transform = family.transform();
-                // Given scales are those of the target, not of its transform.
-                let scales = self.scales.as_ref().filter(|_| transform == Transform::Identity);
-                let unit = scales.map_or((0.0, 1.0), |scales| (scales.target.0, scales.target.1.sqrt()));
-                let noise = if scales.is_some() { self.noise() } else { OnlineLinear::DEFAULT_NOISE };
-                match family {
-                    Family::Robust | Family::LogRobust | Family::LogitRobust => {
-                        (Kind::Robust { unit, transform }, Vec::new())
-                    }
-                    Family::Varying | Family::LogVarying | Family::LogitVarying => {
-                        (Kind::Varying { unit, transform }, Vec::new())
-                    }
-                    Family::Auto | Family::Number if scales.is_none() => {
-                        let of = [Transform::Log, Transform::Logit];
-                        let mut others = of.map(|transform| Kind::Number { noise, transform }).to_vec();
-                        if self.belief(inputs) == BeliefKind::Full {
-                            others.push(Kind::Robust { unit, transform });
-                            if !self.correlated {
-                                others.push(Kind::Varying { unit, transform });
-                                others.extend(of.map(|transform| Kind::Varying { unit, transform }));
-                            }
-                        }
-                        (Kind::Number { noise, transform }, several(others))
-                    }
-                    _ => (Kind::Number { noise, transform }, Vec::new()),
-                }
+            (TargetKind::Number, _) => {
+                let (plain, others) = self.numbers(inputs);
+                (plain, several(others))
             }
             (TargetKind::Count, Family::NegativeBinomial) => (Kind::LearnedSpread, Vec::new()),
             (TargetKind::Count, Family::ZeroInflated) => (Kind::ZeroInflated, Vec::new()),
@@ -134,6 +112,37 @@ impl Plan {
             }
             (TargetKind::Survival(event), _) => (Kind::Survival { cuts: event.cuts }, Vec::new()),
             (TargetKind::Ordered(classes), _) => (Kind::Ordered { classes: classes.len() }, Vec::new()),
+        }
+    }
+
+    /// The kinds of models of numbers that the family allows.
+    fn numbers(&self, inputs: usize) -> (Kind, Vec<Kind>) {
+        let transform = self.family.transform();
+        // Given scales are those of the target, not of its transform.
+        let scales = self.scales.as_ref().filter(|_| transform == Transform::Identity);
+        let unit = scales.map_or((0.0, 1.0), |scales| (scales.target.0, scales.target.1.sqrt()));
+        let noise = if scales.is_some() { self.noise() } else { OnlineLinear::DEFAULT_NOISE };
+        let number = |transform| Kind::Number { noise, transform };
+        let robust = |transform| Kind::Robust { unit, transform };
+        let varying = |transform| Kind::Varying { unit, transform };
+        let is_open = matches!(self.family, Family::Auto | Family::Number) && scales.is_none();
+        let transforms = [Transform::Log, Transform::Logit].into_iter().filter(|_| is_open);
+        match (self.spread.as_deref(), self.family) {
+            (Some([]), _) => (robust(transform), transforms.map(robust).collect()),
+            (Some(_), _) => (varying(transform), transforms.map(varying).collect()),
+            (None, Family::Robust | Family::LogRobust | Family::LogitRobust) => (robust(transform), Vec::new()),
+            (None, Family::Varying | Family::LogVarying | Family::LogitVarying) => (varying(transform), Vec::new()),
+            (None, _) => {
+                let mut others: Vec<Kind> = transforms.clone().map(number).collect();
+                if is_open && self.belief(inputs) == BeliefKind::Full {
+                    others.push(robust(transform));
+                    if !self.correlated {
+                        others.push(varying(transform));
+                        others.extend(transforms.map(varying));
+                    }
+                }
+                (number(transform), others)
+            }
         }
     }
 
@@ -161,6 +170,7 @@ impl Plan {
             keep_sample: self.keep_sample,
             blocks: self.blocks.clone(),
             as_they_are: self.as_they_are,
+            spread_inputs: self.spread.clone().filter(|_| matches!(kind, Kind::Varying { .. })),
             prior_scale: self.prior.clone(),
             standardise: Standardise::FirstRows { rows: Standardise::ROWS, centre: is_dense(belief) && self.intercept },
             ..kind.default_settings()

@@ -91,6 +91,17 @@ fn of_label(document: &Document) -> String {
         });
         text += &wrapped(title, &first_of(words));
     }
+    if matches!(document.model, Model::Survival(_)) && document.scores.summary().events.is_some_and(|events| events < 2)
+    {
+        let of = if document.scores.summary().events == Some(0) { "no event" } else { "a single event" };
+        text +=
+            &wrapped("events        ", &[format!("{of}: hazards and coefficients are little but what the prior says")]);
+    }
+    if let Some(inputs) = &document.model.settings().spread_inputs {
+        let names = document.schema.names();
+        text +=
+            &wrapped("spread by     ", &first_of(inputs.iter().map(|at| names.get(*at).cloned().unwrap_or_default())));
+    }
     if let Ok(spread) = spread(&document.model, false) {
         let words =
             spread.iter().take(FEW / 2).map(|line| format!("{} for each unit of {}", factor(line.mean), line.name));

@@ -322,7 +322,9 @@ impl<F: ScalarFamily> Family for F {
         }
         // The spread of a label is no part of its size.
         let size = if matches!(F::SIZE, Size::Trials | Size::Exposure) { observed.size(F::SIZE).ok() } else { None };
-        RunLabel::number(observed.label, size.unwrap_or(1.0))
+        let label = RunLabel::number(observed.label, size.unwrap_or(1.0));
+        // Censored times come in runs too, whatever the times are.
+        RunLabel { value: label.value + f64::from(u8::from(observed.is_censored())), ..label }
     }
 
     fn run_components(&self) -> usize {

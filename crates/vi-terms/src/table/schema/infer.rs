@@ -132,7 +132,7 @@ fn by_formula(
         return Err(fail("a sparse file has no columns for it to name".to_owned()));
     }
     let names: Vec<String> = all.columns.iter().map(|column| column.name.clone()).collect();
-    let Expansion { intercept, mut terms, curves, mut groups } =
+    let Expansion { intercept, mut terms, curves, mut groups, spread } =
         formula.terms(&names).map_err(|error| fail(error.to_string()))?;
     if terms.is_empty() {
         return Err(TermsError::NoInputs { why: "the formula has no column".to_owned() });
@@ -204,7 +204,7 @@ fn by_formula(
     if width > MOST_PRODUCTS {
         return Err(fail(format!("{width} inputs are too many; leave out products of texts with many levels")));
     }
-    Ok((schema, Asked { curves, groups, apart }))
+    Ok((schema, Asked { curves, groups, apart, spread }))
 }
 
 /// Effects of a group beyond which the model keeps them by themselves, at a cost that does not depend on their number.
