@@ -337,6 +337,7 @@ impl Trial {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Transform;
 
     /// Ten of fifty rows are far off under the other kind, or one.
     #[test]
@@ -364,8 +365,8 @@ mod tests {
     fn heavy_tails_are_out_where_most_labels_are_one_number() {
         let new = |kind: Kind| Model::new(kind, 1, kind.default_settings()).unwrap();
         let chosen = |zeros: u32, at_once: bool| {
-            let others = vec![new(Kind::Robust { unit: (0.0, 1.0) })];
-            let mut trial = Trial::new(new(Kind::Number { noise: (0.5, 0.1) }), others);
+            let others = vec![new(Kind::Robust { transform: Transform::Identity, unit: (0.0, 1.0) })];
+            let mut trial = Trial::new(new(Kind::Number { transform: Transform::Identity, noise: (0.5, 0.1) }), others);
             let label = |t: u32| if t % 6 < zeros { 0.0 } else { 5.0 + f64::from(t * 7 % 11) };
             let observed: Vec<Observation> = (0..120).map(|t| Observation::new(label(t))).collect();
             let rows: Vec<f64> = (0..120).map(|t| f64::from(t * 5 % 13)).collect();
@@ -408,8 +409,11 @@ mod tests {
         let row = |t: u32| [f64::from(t * 7 % 11), (0.3 * f64::from(t)).sin()];
         // The logarithm refuses a row in the middle.
         let label = |t: u32| if t == 70 { -1.0 } else { (0.2 * row(t)[0] + row(t)[1]).exp() + f64::from(t % 3) };
-        let others = vec![new(Kind::LogNumber { noise: (0.5, 0.1) }), new(Kind::Robust { unit: (0.0, 1.0) })];
-        let mut each = Trial::new(new(Kind::Number { noise: (0.5, 0.1) }), others);
+        let others = vec![
+            new(Kind::Number { transform: Transform::Log, noise: (0.5, 0.1) }),
+            new(Kind::Robust { transform: Transform::Identity, unit: (0.0, 1.0) }),
+        ];
+        let mut each = Trial::new(new(Kind::Number { transform: Transform::Identity, noise: (0.5, 0.1) }), others);
         let mut all = each.clone();
         let observed: Vec<Observation> = (0..150).map(|t| Observation::new(label(t))).collect();
         for (t, observed) in (0..).zip(&observed) {
