@@ -343,9 +343,10 @@ mod tests {
     #[test]
     fn kinds_whose_means_cost_more_than_they_gain_are_not_chosen() {
         let new = |kind: Kind| Model::new(kind, 2, kind.default_settings()).unwrap();
-        let robust = Kind::Robust { unit: (0.0, 1.0) };
+        let robust = Kind::Robust { unit: (0.0, 1.0), transform: Transform::Identity };
         let chosen = |gain: f64, far: &dyn Fn(u32) -> bool| {
-            let mut trial = Trial::new(new(Kind::Number { noise: (0.5, 0.1) }), vec![new(robust)]);
+            let mut trial =
+                Trial::new(new(Kind::Number { noise: (0.5, 0.1), transform: Transform::Identity }), vec![new(robust)]);
             let rows = || (1..=100_u32).map(f64::from);
             trial.plain.scores = rows().map(|t| -3.0 * t).collect();
             trial.others[0].scores = rows().map(|t| (gain - 3.0) * t).collect();
@@ -392,13 +393,16 @@ mod tests {
         let new = |kind: Kind| Model::new(kind, 1, kind.default_settings()).unwrap();
         let label = |t: u32| if t % 5 < 2 { 0.0 } else { f64::from(1 + t * 7 % 4) };
         let behind = |others: Vec<Kind>| {
-            let mut trial = Trial::new(new(Kind::Number { noise: (0.5, 0.1) }), others.into_iter().map(new).collect());
+            let mut trial = Trial::new(
+                new(Kind::Number { noise: (0.5, 0.1), transform: Transform::Identity }),
+                others.into_iter().map(new).collect(),
+            );
             for t in 0..200 {
                 trial.learn(Row::Dense(&[f64::from(u8::from(t % 5 < 2))]), Observation::new(label(t))).unwrap();
             }
             trial.behind()[0].1
         };
-        let varying = Kind::Varying { unit: (0.0, 1.0) };
+        let varying = Kind::Varying { unit: (0.0, 1.0), transform: Transform::Identity };
         let (alone, beside) = (behind(vec![varying]), behind(vec![varying, Kind::Count]));
         assert!(alone > 3.0 * beside && beside > 0.0, "{alone} {beside}");
     }
