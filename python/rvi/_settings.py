@@ -8,7 +8,7 @@ WIDE, VERY_WIDE = 400, 20_000
 #: Columns of the factor that wide models keep.
 RANK = 10
 #: Prior standard deviation of the intercept: in units of the noise for numbers, of the predictor for all others.
-INTERCEPT_SCALE = {"Number": 1000.0, "LogNumber": 1000.0}
+INTERCEPT_SCALE = {"Number": 1000.0, "LogNumber": 1000.0, "LogitNumber": 1000.0}
 #: Shape and rate of the noise's precision at first, for a standardised target.
 NOISE = (0.1, 1e-5)
 

@@ -49,12 +49,13 @@ def fit(
         the inputs and the number of rows decide.
     family : str
         ``"auto"``, ``"number"``, ``"gaussian"``, ``"robust"``, ``"log-normal"``, ``"log-robust"``, ``"varying"``
-        (a spread that follows the inputs), ``"log-varying"``, ``"classes"``, ``"ordered"`` (classes with an order, as ratings: that of
+        (a spread that follows the inputs), ``"log-varying"``, ``"logit-normal"``, ``"logit-robust"``, ``"logit-varying"`` (of fractions), ``"classes"``, ``"ordered"`` (classes with an order, as ratings: that of
         their numbers, or of `classes`), ``"count"``, ``"poisson"``, ``"negative-binomial"`` or ``"zero-inflated"``.
     formula : str, optional
         Target and inputs, for example ``"late ~ . - id + carrier:origin + log(distance)"`` or ``"pain ~ s(age) + (1 | clinic)"``. ``(days | subject)`` gives each
         subject a level and a slope with their correlation, told at 0 days; ``(days || subject)`` the same without it, told at the mean of the days.
         ``"Surv(days, died) ~ age"`` learns times, of which those are censored where ``died`` is 0, ``False``, or 1 among 1 and 2.
+        ``"wage ~ age + s(school), sigma ~ age"`` has a spread that follows some of the terms, ``sigma ~ 1`` one of all rows.
     ignore, text, number : sequence of str
         Columns to leave out, to treat as text, and to keep as numbers although every row has its own.
     classes : sequence of str
@@ -267,7 +268,7 @@ class Model:
         explained : dict
             ``parts``: a list of names, a column or columns with ``×`` between them; ``mean`` and ``sd``: arrays of shape (rows, parts);
             ``predictor`` and ``predictor_sd``: the linear predictor of each row; ``base``: mean and deviation of that of the average row, none without
-            rows. ``base[0] + mean.sum(axis=1)`` is ``predictor``: the target, its logarithm if the model is of that, the logarithm of the mean of a
+            rows. ``base[0] + mean.sum(axis=1)`` is ``predictor``: the target, its logarithm or log odds if the model is of these, the logarithm of the mean of a
             count, the log odds of the second of two classes or, of classes with an order, of any above the lowest. More than two classes without
             an order: ``ValueError``.
         """

@@ -24,6 +24,8 @@ REGRESSORS = {
     "robust": (BayesianGLMRegressor("robust"), NUMBERS),
     "varying": (BayesianGLMRegressor("varying"), NUMBERS),
     "log_normal": (BayesianGLMRegressor("log_normal"), np.exp(0.3 * NUMBERS)),
+    "logit_normal": (BayesianGLMRegressor("logit_normal"), 1 / (1 + np.exp(-NUMBERS))),
+    "logit_varying": (BayesianGLMRegressor("logit_varying"), 1 / (1 + np.exp(-NUMBERS))),
     "count": (BayesianGLMRegressor("poisson"), COUNTS),
     "negative_binomial": (BayesianGLMRegressor("negative_binomial"), COUNTS),
     "zero_inflated": (BayesianGLMRegressor("zero_inflated"), np.where(X[:, 0] % 1 < 0.4, 0.0, COUNTS)),
@@ -167,6 +169,21 @@ def test_the_spread_of_a_number_is_chosen_to_follow_its_inputs():
     low, high = model.predict([[0.0, -1.0], [0.0, 1.0]], return_std=True)[1]
     # The deviations are 0.3/e and 0.3e.
     assert high > 4 * low
+
+
+def test_fractions_are_learned_by_their_log_odds():
+    shares = 1 / (1 + np.exp(-NUMBERS))
+    model = BayesianGLMRegressor("auto").fit(X, shares)
+    assert model.family_ == "logit_normal" and model.behind_["gaussian"] > 3
+    assert "noise, standard deviation of the log odds" in model.summary().facts
+    mean = model.predict(X)
+    assert ((mean > 0) & (mean < 1)).all()
+    assert np.allclose(model.coef_, BayesianLinearRegression().fit(X, NUMBERS).coef_, atol=1e-6)
+    with pytest.raises(ValueError, match="log odds of a fraction"):
+        model.partial_fit(X[:1], [1.0])
+    # One label that is no fraction makes all of them numbers.
+    assert "logit_normal" not in BayesianGLMRegressor("auto").fit(X, np.append(shares[:-1], 1.0)).behind_
+    assert rvi.fit(table(shares), "y", family="logit-normal").predict(table(shares)).max() < 1
 
 
 def test_names_from_a_pipeline():

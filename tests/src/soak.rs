@@ -13,6 +13,7 @@ use std::io;
 use std::path::Path;
 
 use state::{Learner, State};
+use vi_models::Transform;
 use vi_models::online::{BeliefKind, Kind, Memory, Model, Observation, OnlineSettings, PriorScale, Row, Standardise};
 
 use crate::hostile::Finding;
@@ -31,7 +32,11 @@ pub fn models() -> Vec<(String, Kind, OnlineSettings)> {
     let beliefs = [BeliefKind::Full, BeliefKind::SquareRoot, BeliefKind::LowRank { rank: 2 }, BeliefKind::Diagonal];
     let memories = [Memory::Everything, Memory::Fading(0.98), Memory::Learned];
     let noise = (1.0, 1.0);
-    let kinds = [(Kind::Two, "logistic"), (Kind::Number { noise }, "linear"), (Kind::Count, "counts")];
+    let kinds = [
+        (Kind::Two, "logistic"),
+        (Kind::Number { transform: Transform::Identity, noise }, "linear"),
+        (Kind::Count, "counts"),
+    ];
     let every = kinds.into_iter().flat_map(|kind| beliefs.map(|b| (kind, b)));
     // Kinds that differ from these in how they learn, with one belief each.
     let more = [

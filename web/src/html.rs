@@ -62,7 +62,7 @@ pub(crate) fn notes(lines: &[String]) -> String {
 /// The parts of a prediction: a picture and a table.
 pub(crate) fn explanation(parts: &[Part], target: &Target, level: f64) -> Result<String, TermsError> {
     let of = match &target.kind {
-        TargetKind::Number => format!("{}, or its logarithm where the model is of that", target.column),
+        TargetKind::Number => format!("{}, or its logarithm or log odds where the model is of these", target.column),
         TargetKind::Count => format!("the logarithm of the mean of {}", target.column),
         TargetKind::Classes(classes) => format!("the log odds of {}", classes.last().map_or("", String::as_str)),
         TargetKind::Survival(_) => format!("the log hazard of {}", target.column),

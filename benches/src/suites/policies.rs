@@ -8,6 +8,7 @@ use std::thread;
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use vi_models::Transform;
 use vi_models::bandit::{Arms, Policy};
 use vi_models::online::{Kind as Family, Model, Observation, OnlineLinear, Row, Rows};
 
@@ -109,7 +110,11 @@ fn shares(kind: Kind, choice: Choice, seeds: u64) -> Result<Vec<f64>, BenchError
 /// The regret of a policy in a world as a share of that of random choice.
 fn play(world: &World, choice: Choice, seed: u64) -> Result<f64, BenchError> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed + 77);
-    let family = if world.numbers { Family::Number { noise: OnlineLinear::DEFAULT_NOISE } } else { Family::Two };
+    let family = if world.numbers {
+        Family::Number { noise: OnlineLinear::DEFAULT_NOISE, transform: Transform::Identity }
+    } else {
+        Family::Two
+    };
     let new = Model::new(family, world.width(), family.default_settings())?;
     let mut models = vec![new; if world.features == 0 { world.arms } else { 1 }];
     let (mut regret, mut by_chance) = (0.0, 0.0);

@@ -13,7 +13,7 @@ use rand_chacha::ChaCha8Rng;
 use vi_models::online::{
     BeliefKind, Certificate, Kind, Model, OnlineLinear, OnlineSettings, Prediction, RefineSettings, Trial,
 };
-use vi_models::{Interval, ModelError};
+use vi_models::{Interval, ModelError, Transform};
 use vi_terms::table::of_model;
 
 use crate::fault::{Fault, freely, locked};
@@ -69,6 +69,10 @@ fn spread(model: &Model) -> [Option<f64>; 3] {
     }
 }
 
+fn none_of(kind: &str) -> PyErr {
+    PyValueError::new_err(format!("there is no kind of model {kind} with these numbers"))
+}
+
 fn ends(interval: Interval) -> (f64, f64) {
     (interval.lower, interval.upper)
 }
@@ -93,8 +97,19 @@ impl Online {
         classes: Option<usize>,
         joint: Option<bool>,
     ) -> PyResult<Self> {
-        let kind = match (kind, noise, size, classes) {
-            ("Number", noise, None, None) => Kind::Number { noise: noise.unwrap_or(OnlineLinear::DEFAULT_NOISE) },
+        let unit = (0.0, 1.0);
+        let (transform, of) = match (kind.strip_prefix("Logit"), kind.strip_prefix("Log")) {
+            (Some(of), _) => (Transform::Logit, of),
+            (_, Some(of)) => (Transform::Log, of),
+            _ => (Transform::Identity, kind),
+        };
+        let kind = match (of, noise, size, classes) {
+            ("Number", noise, None, None) => {
+                Kind::Number { noise: noise.unwrap_or(OnlineLinear::DEFAULT_NOISE), transform }
+            }
+            ("Robust", None, None, None) => Kind::Robust { unit, transform },
+            ("Varying", None, None, None) => Kind::Varying { unit, transform },
+            _ if transform != Transform::Identity => return Err(none_of(kind)),
             ("Count", None, None, None) => Kind::Count,
             ("Two", None, None, None) => Kind::Two,
             ("Classes", None, None, Some(classes)) => Kind::Classes { classes, joint },
@@ -103,12 +118,7 @@ impl Online {
             ("Spread", None, Some(size), None) => Kind::Spread { size },
             ("LearnedSpread", None, None, None) => Kind::LearnedSpread,
             ("ZeroInflated", None, None, None) => Kind::ZeroInflated,
-            ("LogNumber", noise, None, None) => Kind::LogNumber { noise: noise.unwrap_or(OnlineLinear::DEFAULT_NOISE) },
-            ("Robust", None, None, None) => Kind::Robust { unit: (0.0, 1.0) },
-            ("LogRobust", None, None, None) => Kind::LogRobust { unit: (0.0, 1.0) },
-            ("Varying", None, None, None) => Kind::Varying { unit: (0.0, 1.0) },
-            ("LogVarying", None, None, None) => Kind::LogVarying { unit: (0.0, 1.0) },
-            _ => return Err(PyValueError::new_err(format!("there is no kind of model {kind} with these numbers"))),
+            _ => return Err(none_of(kind)),
         };
         let settings: OnlineSettings = serde_json::from_str(settings).map_err(Fault::from)?;
         // What is larger still the model refuses in words of its own.

@@ -32,7 +32,7 @@ pub(crate) enum Command {
     Predict(Predict),
     /// Explain the prediction of every row of a file: what each column, and columns together, add to that of the average row.
     ///
-    /// Parts are on the scale of the linear predictor, where they add up: the target, its logarithm if the model is of that, the logarithm of the
+    /// Parts are on the scale of the linear predictor, where they add up: the target, its logarithm or log odds if the model is of these, the logarithm of the
     /// mean of a count, the log hazard of a time, the log odds of the second of two classes. Each has its standard deviation and interval; parts are
     /// correlated, so their variances do not add up.
     Explain(Explain),
@@ -104,7 +104,7 @@ pub(crate) struct Fit {
     /// Type of the target.
     #[arg(long, value_enum, default_value_t = Family::Auto)]
     pub(crate) family: Family,
-    /// Target and inputs as a formula, for example `late ~ . - id + carrier:origin + log(distance)` or `pain ~ s(age) + (days | patient)`; `Surv(days, died) ~ age` for times of which some are censored.
+    /// Target and inputs as a formula, for example `late ~ . - id + carrier:origin + log(distance)` or `pain ~ s(age) + (days | patient)`; `Surv(days, died) ~ age` for times of which some are censored; `wage ~ age + school, sigma ~ age` for a spread that follows the age.
     #[arg(long, value_name = "FORMULA")]
     pub(crate) formula: Option<String>,
     /// Add nonlinear features: `rff:300` = 300 random Fourier features (a kernel machine), `poly:2` = powers of the numbers up to 2.
@@ -462,6 +462,9 @@ impl From<Family> for vi_terms::table::Family {
             Family::LogRobust => Self::LogRobust,
             Family::Varying => Self::Varying,
             Family::LogVarying => Self::LogVarying,
+            Family::LogitNormal => Self::LogitNormal,
+            Family::LogitRobust => Self::LogitRobust,
+            Family::LogitVarying => Self::LogitVarying,
             Family::Classes => Self::Classes,
             Family::Ordered => Self::Ordered,
             Family::Count => Self::Count,
@@ -491,6 +494,12 @@ pub(crate) enum Family {
     Varying,
     /// A positive number with such noise in its logarithm.
     LogVarying,
+    /// A fraction, between 0 and 1, with Gaussian noise in its log odds.
+    LogitNormal,
+    /// A fraction with Student-t noise in its log odds.
+    LogitRobust,
+    /// A fraction with Student-t noise in its log odds whose spread follows the inputs.
+    LogitVarying,
     /// Two or more classes.
     Classes,
     /// Classes in an order, as ratings: of numbers theirs, of texts that of `--classes`.

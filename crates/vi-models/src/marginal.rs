@@ -1,4 +1,6 @@
-//! The posterior of one number: a mixture of Gaussians, of Student-t distributions, or of their sums, or the exponential of such a number.
+//! The posterior of one number: a mixture of Gaussians, of Student-t distributions, or of their sums, or the label whose transform is such a number.
+
+mod logistic;
 
 use std::f64::consts::PI;
 
@@ -10,7 +12,7 @@ use vi_core::special::{HALF_LN_2PI, mills_ratio, normal_cdf, normal_density, nor
 pub(crate) use vi_core::special::log_sum_exp;
 
 use crate::student::blurred::{DOF, TAILS, Tail};
-use crate::{Interval, ModelError, Student, check};
+use crate::{Interval, ModelError, Student, Transform, check};
 
 /// How near, as a share of the tail, a quantile of sums is found; the sums themselves are good to some 10⁻⁶.
 const OF_SUMS: f64 = 1e-9;
@@ -27,7 +29,7 @@ const MAX_STEPS: usize = 200;
 /// p(t) = Σ_k w_k·p_k(t),   p_k Gaussian, Student-t or the sum of both,   Σ_k w_k = 1
 /// ```
 ///
-/// or that of `eᵗ`, for labels that are learned by their logarithm. The exponential of a Student-t number has no mean: that of [`mean`](Self::mean) stands for it; quantiles and
+/// or that of the label `y` with `g(y) = t`, where a [`Transform`] `g` is learned. The exponential of a Student-t number has no mean: that of [`mean`](Self::mean) stands for it; quantiles and
 /// densities are exact.
 ///
 /// ```
@@ -46,8 +48,10 @@ const MAX_STEPS: usize = 200;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Marginal {
     parts: Vec<(f64, Part)>,
-    /// Whether the number is the exponential of what the parts are of, and the largest exponent that counts in its mean and variance.
-    exponential: Option<f64>,
+    /// The parts are of this transform of the number.
+    transform: Transform,
+    /// The largest exponent that counts in mean and variance of an exponential of heavy tails.
+    most: f64,
 }
 
 /// One distribution of a mixture.
@@ -183,7 +187,7 @@ impl Marginal {
     /// The mixture of `N(mean, variance)` with weights that are positive and sum to 1.
     pub(crate) fn of_gaussians(parts: &[(f64, Projection)]) -> Self {
         let gaussian = |seen: &Projection| Part::Gaussian { mean: seen.mean, deviation: seen.variance.sqrt() };
-        Self { parts: parts.iter().map(|(weight, seen)| (*weight, gaussian(seen))).collect(), exponential: None }
+        Self::of_parts(parts.iter().map(|(weight, seen)| (*weight, gaussian(seen))))
     }
 
     /// `(w_k, mean, variance)` of the parts that are Gaussian.
@@ -196,7 +200,7 @@ impl Marginal {
 
     /// The mixture of Student-t distributions with weights that are positive and sum to 1.
     pub(crate) fn of_students(parts: &[(f64, Student)]) -> Self {
-        Self { parts: parts.iter().map(|(weight, part)| (*weight, Part::Student(*part))).collect(), exponential: None }
+        Self::of_parts(parts.iter().map(|(weight, part)| (*weight, Part::Student(*part))))
     }
 
     /// The mixture of `N(mean, variance)` plus `scale` times a Student-t number with the degrees of freedom `DOF[tail]`, given as
@@ -205,30 +209,21 @@ impl Marginal {
         let sum = |(weight, Projection { mean, variance }, scale, tail)| {
             (weight, Part::Blurred { mean, variance, scale, tail })
         };
-        Self { parts: parts.map(sum).collect(), exponential: None }
+        Self::of_parts(parts.map(sum))
     }
 
-    /// The distribution of the exponential.
-    pub(crate) fn exponential(self) -> Self {
-        self.exponential_below(f64::INFINITY)
+    fn of_parts(parts: impl Iterator<Item = (f64, Part)>) -> Self {
+        Self { parts: parts.collect(), transform: Transform::Identity, most: f64::INFINITY }
     }
 
-    /// The distribution of the exponential, whose mean and variance are those of the smaller of it and `e^most`, if tails are heavy.
-    pub(crate) fn exponential_below(self, most: f64) -> Self {
-        Self { exponential: Some(most), ..self }
+    /// The distribution of the label of which this is the transform.
+    pub(crate) fn transformed(self, transform: Transform) -> Self {
+        self.transformed_below(transform, f64::INFINITY)
     }
 
-    /// The number that the parts are of.
-    fn inner(&self, t: f64) -> f64 {
-        match self.exponential {
-            Some(_) if t > 0.0 => t.ln(),
-            Some(_) => f64::NEG_INFINITY,
-            None => t,
-        }
-    }
-
-    fn outer(&self, t: f64) -> f64 {
-        if self.exponential.is_some() { t.exp() } else { t }
+    /// The distribution of the label of which this is the transform; mean and variance of an exponential are those of the smaller of it and `e^most`, if tails are heavy.
+    pub(crate) fn transformed_below(self, transform: Transform, most: f64) -> Self {
+        Self { transform, most, ..self }
     }
 
     /// Mean, and variance over its square, of the exponential of Gaussians; with heavier tails, whose exponential has neither, those of the smaller of
@@ -250,9 +245,9 @@ impl Marginal {
 
     /// The largest exponent that counts in the mean of an exponential of heavy tails, if it is one.
     fn log_cap(&self) -> Option<f64> {
-        let most =
-            self.exponential.filter(|_| self.parts.iter().any(|(_, part)| matches!(part, Part::Blurred { .. })))?;
-        self.inner_quantile(CAPPED).ok().map(|quantile| quantile.min(most))
+        let heavy = self.parts.iter().any(|(_, part)| matches!(part, Part::Blurred { .. }));
+        let quantile = if heavy { self.inner_quantile(CAPPED).ok() } else { None };
+        quantile.map(|quantile| quantile.min(self.most))
     }
 
     fn average(&self, of: impl Fn(&Part) -> f64) -> f64 {
@@ -263,23 +258,27 @@ impl Marginal {
         }
     }
 
-    /// True for the exponential of another number, which is positive.
+    /// The transform of the number that was learned.
     #[must_use]
-    pub fn is_exponential(&self) -> bool {
-        self.exponential.is_some()
+    pub fn transform(&self) -> Transform {
+        self.transform
     }
 
     /// The mean. A Student-t distribution has one only above 1 degree of freedom; below, its centre is taken. The exponential of heavy tails has none: that of the smaller of the label,
     /// its quantile .97 and two spreads of the first labels above what is likely is taken, and the same for the variance.
     #[must_use]
     pub fn mean(&self) -> f64 {
-        if self.exponential.is_some() { self.exponential_moments().0 } else { self.average(Part::centre) }
+        match self.transform {
+            Transform::Identity => self.average(Part::centre),
+            Transform::Log => self.exponential_moments().0,
+            Transform::Logit => logistic::mean(&self.parts),
+        }
     }
 
     /// The variance, including the spread of the parts' means: `Σ w_k(v_k + (m_k − m)²)`. Infinite if a part's is.
     #[must_use]
     pub fn variance(&self) -> f64 {
-        if self.exponential.is_some() {
+        if self.transform != Transform::Identity {
             return self.standard_deviation().powi(2);
         }
         let mean = self.mean();
@@ -289,9 +288,13 @@ impl Marginal {
     /// The square root of the variance; it may be finite even if its square overflows.
     #[must_use]
     pub fn standard_deviation(&self) -> f64 {
-        if self.exponential.is_some() {
-            let (mean, ratio) = self.exponential_moments();
-            return mean * ratio.sqrt();
+        match self.transform {
+            Transform::Identity => {}
+            Transform::Log => {
+                let (mean, ratio) = self.exponential_moments();
+                return mean * ratio.sqrt();
+            }
+            Transform::Logit => return logistic::variance(&self.parts).sqrt(),
         }
         let mean = self.mean();
         let counted = || self.parts.iter().filter(|(weight, _)| *weight > 0.0);
@@ -307,19 +310,21 @@ impl Marginal {
     /// The log density `log p(t)` in nats.
     #[must_use]
     pub fn log_density(&self, t: f64) -> f64 {
-        let at = self.inner(t);
-        if at == f64::NEG_INFINITY {
-            return at;
+        let at = self.transform.of(t);
+        if at.is_infinite() {
+            return f64::NEG_INFINITY;
         }
         let density = log_sum_exp(self.parts.iter().map(|(weight, part)| weight.ln() + part.log_density(at)));
-        if self.exponential.is_some() { density - at } else { density }
+        density - self.transform.log_slope(t)
     }
 
     /// The distribution function `P(T ≤ t)`.
     #[must_use]
     pub fn cdf(&self, t: f64) -> f64 {
-        let at = self.inner(t);
-        self.average(|part| part.cdf(at))
+        match self.transform.of(t) {
+            at if at.is_infinite() => f64::from(at > 0.0),
+            at => self.average(|part| part.cdf(at)),
+        }
     }
 
     /// The quantile `t` with `P(T ≤ t) = p`: for one part in closed form, for several by Newton's method between the quantiles of
@@ -329,7 +334,7 @@ impl Marginal {
     /// `Setting` unless `0 < p < 1`; `Overflow` if the quantile is not finite.
     pub fn quantile(&self, p: f64) -> Result<f64, ModelError> {
         check::probability("p", p)?;
-        Ok(check::result("quantile", self.outer(self.inner_quantile(p)?))?)
+        Ok(check::result("quantile", self.transform.inverse(self.inner_quantile(p)?))?)
     }
 
     /// The quantile of the number that the parts are of.
@@ -387,7 +392,7 @@ impl Marginal {
     /// `Setting` unless `0 < level < 1`.
     pub fn interval(&self, level: f64) -> Result<Interval, ModelError> {
         check::probability("level", level)?;
-        if let ([(_, Part::Student(part))], None) = (self.parts.as_slice(), self.exponential) {
+        if let ([(_, Part::Student(part))], Transform::Identity) = (self.parts.as_slice(), self.transform) {
             let found = part.interval(level)?;
             check::results("bound of an interval", [found.lower, found.upper].into_iter())?;
             return Ok(found);
@@ -401,39 +406,60 @@ impl Marginal {
     /// number has none, and is scored as its mean and variance are given, with Gaussians.
     #[must_use]
     pub fn crps(&self, y: f64) -> f64 {
-        if self.exponential.is_some() {
-            return if self.mean().is_finite() { self.exponential_crps(y) } else { f64::INFINITY };
+        match self.transform {
+            Transform::Log => {
+                if self.mean().is_finite() {
+                    self.exponential_crps(y)
+                } else {
+                    f64::INFINITY
+                }
+            }
+            Transform::Logit if !self.transform.supports(y) => {
+                let (low, high) = self.transform.range();
+                let end = y.clamp(low + f64::MIN_POSITIVE, high - f64::EPSILON);
+                (y - end).abs() + self.integrated_crps(end)
+            }
+            Transform::Identity
+                if self.parts.iter().any(|(_, part)| matches!(part, Part::Student(part) if part.dof() <= 1.0)) =>
+            {
+                f64::INFINITY
+            }
+            _ => self.integrated_crps(y),
         }
-        if self.parts.iter().any(|(_, part)| matches!(part, Part::Student(part) if part.dof() <= 1.0)) {
-            return f64::INFINITY;
-        }
+    }
+
+    /// `E|Y − y| − ½E|Y − Y′| = |y − E Y| + 2∫ P(Y beyond y) dg⁻¹ − ∫ F(1 − F) dg⁻¹`.
+    fn integrated_crps(&self, y: f64) -> f64 {
+        let centre = self.average(Part::centre);
+        let spread = self.average(|part| part.core().1 + (part.centre() - centre).powi(2)).sqrt();
         let mean = self.mean();
-        let spread = self.average(|part| part.core().1 + (part.centre() - mean).powi(2)).sqrt();
         if spread.is_nan() || spread <= 0.0 {
             return (y - mean).abs();
         }
-        // E|T − y| = |y − mean| + 2∫ of the tail beyond y.
-        let up = y >= mean;
+        // The steps follow the slope of a transform where that varies more than the distribution.
+        let unit = if self.transform == Transform::Identity { spread } else { spread.min(2.0) };
+        let (at, up) = (self.transform.of(y), y >= mean);
         let beyond = |u: f64| {
-            let t = if up { y + spread * u } else { y - spread * u };
-            self.average(|part| part.cdf(if up { 2.0 * part.centre() - t } else { t }))
+            let t = if up { at + unit * u } else { at - unit * u };
+            self.transform.slope(t) * self.average(|part| part.cdf(if up { 2.0 * part.centre() - t } else { t }))
         };
         let beyond = double_exponential(beyond, f64::exp);
         let between = double_exponential(
             |u| {
-                let below = self.average(|part| part.cdf(mean + spread * u));
-                below * (1.0 - below)
+                let t = centre + unit * u;
+                let below = self.average(|part| part.cdf(t));
+                self.transform.slope(t) * below * (1.0 - below)
             },
             f64::sinh,
         );
-        (y - mean).abs() + spread * (2.0 * beyond - between)
+        (y - mean).abs() + unit * (2.0 * beyond - between)
     }
 
     fn exponential_crps(&self, y: f64) -> f64 {
         let above = |m: f64, v: f64| if v > 0.0 { normal_cdf(m / v.sqrt()) } else { f64::from(m > 0.0) };
         let expected = |m: f64, v: f64| (m + 0.5 * v).exp();
         let cores: Vec<(f64, (f64, f64))> = self.parts.iter().map(|(weight, part)| (*weight, part.core())).collect();
-        let log = self.inner(y);
+        let log = self.transform.of(y);
         let mut score = 0.0;
         for (weight, (m, v)) in &cores {
             let from = expected(*m, *v) * (2.0 * above(m + v - log, *v) - 1.0) - y * (2.0 * above(m - log, *v) - 1.0);
@@ -464,10 +490,10 @@ impl Marginal {
                 }
             }
         };
-        Ok(self.outer(drawn))
+        Ok(self.transform.inverse(drawn))
     }
 
-    /// The same with distances from its centre that are `factor` times as large; of an exponential those of its logarithm.
+    /// The same with distances from its centre that are `factor` times as large; those of its transform where that was learned.
     pub(crate) fn stretched(self, factor: f64) -> Result<Self, ModelError> {
         let of_part = |part: &Part| match part {
             Part::Gaussian { mean, .. } | Part::Blurred { mean, .. } => *mean,
@@ -545,6 +571,7 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
 
     use super::*;
+    use crate::Transform;
 
     fn three() -> Marginal {
         let part = |mean, variance| Projection { mean, variance };
@@ -558,7 +585,7 @@ mod tests {
         for (tail, scale) in [(1, 0.05), (4, 0.4), (7, 1.0)] {
             let parts = [(0.6, seen(0.3, 0.02), scale, tail), (0.4, seen(1.0, 0.3), 0.5 * scale, tail + 1)];
             for most in [1.5, f64::INFINITY] {
-                let found = Marginal::of_sums(parts.into_iter()).exponential_below(most);
+                let found = Marginal::of_sums(parts.into_iter()).transformed_below(Transform::Log, most);
                 let cap = found.quantile(CAPPED).unwrap().min(most.exp());
                 let n = 20_000;
                 let at = |i: i32| found.quantile((f64::from(i) + 0.5) / f64::from(n)).unwrap().min(cap);
@@ -572,7 +599,8 @@ mod tests {
             }
         }
         // Without the cap a spread of e⁸ would make a mean of e^(10⁶).
-        let wide = Marginal::of_sums(std::iter::once((1.0, seen(0.0, 1.0), 8_f64.exp(), 0))).exponential_below(3.0);
+        let wide = Marginal::of_sums(std::iter::once((1.0, seen(0.0, 1.0), 8_f64.exp(), 0)))
+            .transformed_below(Transform::Log, 3.0);
         assert!(wide.mean() > 1.0 && wide.mean() < 3_f64.exp(), "{}", wide.mean());
     }
 
@@ -628,7 +656,7 @@ mod tests {
         let seen = |mean| Projection { mean, variance: 0.3 };
         let sums = Marginal::of_sums([(0.4, seen(0.2), 0.5, 3), (0.6, seen(0.5), 0.4, 5)].into_iter());
         let mut rng = ChaCha8Rng::seed_from_u64(4);
-        let logs = Marginal::of_gaussians(&[(0.3, seen(0.1)), (0.7, seen(0.6))]).exponential();
+        let logs = Marginal::of_gaussians(&[(0.3, seen(0.1)), (0.7, seen(0.6))]).transformed(Transform::Log);
         for marginal in [three(), sums, logs] {
             let pairs: Vec<(f64, f64)> =
                 (0..40_000).map(|_| (marginal.draw(&mut rng).unwrap(), marginal.draw(&mut rng).unwrap())).collect();

@@ -16,6 +16,7 @@
 //! | `(a \|\| g)` | the same without the correlation, at the mean of `a` |
 //! | `` `a b` `` | a column of any name |
 //! | `Surv(t, d) ~` | the target is the time `t` of an event, or where `d` says that it had not come a time before it |
+//! | `…, sigma ~ a + s(b)` | the spread of the target follows these terms of the formula; `sigma ~ 1` none |
 
 mod function;
 mod parse;
@@ -27,7 +28,7 @@ use crate::TermsError;
 
 pub use self::function::Function;
 pub(crate) use self::parse::of_times;
-use self::parse::{Node, parse};
+use self::parse::{Node, Parsed, parse};
 
 /// A column in a formula, as it is or through a function.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -101,6 +102,19 @@ pub struct Formula {
     /// The column in which `Surv(time, event)` says whether the event came at that time.
     pub event: Option<String>,
     right: Node,
+    /// What the spread follows, with the place of `sigma`.
+    spread: Option<(Node, usize)>,
+}
+
+/// What the spread of the target follows, all of it among the terms of the target, with the place of `sigma`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spread {
+    /// The products of columns; none for one spread of all rows.
+    pub terms: Vec<Product>,
+    /// Curves, whose lines are among the terms.
+    pub curves: Vec<Curve>,
+    /// The place of its first character, from 1.
+    pub at: usize,
 }
 
 /// The terms of a formula in the order in which they are written, those of fewer factors first, without the intercept.
@@ -114,6 +128,8 @@ pub struct Expansion {
     pub curves: Vec<Curve>,
     /// Groups, whose columns and lines are among the terms.
     pub groups: Vec<Group>,
+    /// What the spread follows, where `sigma ~` says so.
+    pub spread: Option<Spread>,
 }
 
 impl Formula {
@@ -122,9 +138,15 @@ impl Formula {
     /// # Errors
     /// [`TermsError::Formula`]: the unreadable part and its place.
     pub fn parse(text: &str) -> Result<Self, TermsError> {
-        let (left, right) = parse(text).map_err(|what| TermsError::Formula { what })?;
+        let Parsed { left, right, spread } = parse(text).map_err(|what| TermsError::Formula { what })?;
         let (target, event) = left.unzip();
-        Ok(Self { target, event: event.flatten(), right })
+        Ok(Self { target, event: event.flatten(), right, spread })
+    }
+
+    /// The place of `sigma ~`, where the formula says what the spread follows.
+    #[must_use]
+    pub fn spread_at(&self) -> Option<usize> {
+        self.spread.as_ref().map(|(_, at)| *at)
     }
 
     /// Whether there is a group.
@@ -136,14 +158,21 @@ impl Formula {
     /// The terms, where `.` stands for the `columns` that name no group.
     ///
     /// # Errors
-    /// [`TermsError::Formula`]: a power or product that has no meaning; correlated effects of a group in two terms, or with slopes of itself.
+    /// [`TermsError::Formula`]: a power or product that has no meaning; correlated effects of a group in two terms, or with slopes of itself; a spread
+    /// that follows what is no term of the target.
     pub fn terms(&self, columns: &[String]) -> Result<Expansion, TermsError> {
         let expand = |columns: &[String]| expand(&self.right, columns).map_err(|what| TermsError::Formula { what });
         let mut list = expand(columns)?;
+        let others: Vec<String>;
+        let mut columns = columns;
         if !list.groups.is_empty() {
             let names_group = |column: &&String| list.groups.iter().any(|group| group.column == **column);
-            list = expand(&columns.iter().filter(|column| !names_group(column)).cloned().collect::<Vec<_>>())?;
+            others = columns.iter().filter(|column| !names_group(column)).cloned().collect();
+            columns = &others;
+            list = expand(columns)?;
         }
+        let spread = self.spread.as_ref().map(|(node, at)| spread(&list, node, *at, columns)).transpose();
+        let spread = spread.map_err(|what| TermsError::Formula { what })?;
         if !list.no_intercept {
             list.add(Product::new());
         }
@@ -151,7 +180,32 @@ impl Formula {
         whole(&list.groups).map_err(|what| TermsError::Formula { what })?;
         let mut terms: Vec<Product> = list.terms.into_iter().filter(|term| !term.is_empty()).collect();
         terms.sort_by_key(Product::len);
-        Ok(Expansion { intercept, terms, curves: list.curves, groups: list.groups })
+        Ok(Expansion { intercept, terms, curves: list.curves, groups: list.groups, spread })
+    }
+}
+
+/// What stands after `sigma ~`.
+///
+/// # Errors
+/// What is no term of the target, a group, a formula without a level.
+fn spread(list: &List, node: &Node, at: usize, columns: &[String]) -> Result<Spread, String> {
+    let own = expand(node, columns)?;
+    if let Some(group) = own.groups.first() {
+        return Err(format!("the spread (`sigma ~` at {at}) follows no groups; there is one at {}", group.at));
+    }
+    if own.no_intercept {
+        return Err(format!("the spread (`sigma ~` at {at}) has a level of its own in any case; there is a 0"));
+    }
+    let outside =
+        |name: String| format!("`{name}`, which the spread (`sigma ~` at {at}) is to follow, is no term of the target");
+    let label = |factor: &Factor| factor.function.map_or_else(|| factor.column.clone(), |of| of.label(&factor.column));
+    let terms: Vec<Product> = own.terms.into_iter().filter(|term| !term.is_empty()).collect();
+    if let Some(term) = terms.iter().find(|term| !list.has(term)) {
+        return Err(outside(term.iter().map(label).collect::<Vec<_>>().join(":")));
+    }
+    match own.curves.iter().find(|curve| !list.curves.iter().any(|known| known.is(curve))) {
+        Some(curve) => Err(format!("{} (the curve at {})", outside(curve.columns.join(", ")), curve.at)),
+        None => Ok(Spread { terms, curves: own.curves, at }),
     }
 }
 

@@ -73,7 +73,7 @@ class ARDRegression(RegressorMixin, BaseEstimator):
     def sample_weights(self, n_samples: int = ..., random_state: RandomState = ...) -> tuple[Array, Array]: ...
 
 class BayesianGLMRegressor(RegressorMixin, BaseEstimator):
-    family: Literal['gaussian', 'robust', 'log_normal', 'log_robust', 'varying', 'log_varying', 'auto', 'poisson', 'negative_binomial', 'zero_inflated', 'count', 'binomial', 'logit', 'probit']
+    family: Literal['gaussian', 'robust', 'log_normal', 'log_robust', 'varying', 'log_varying', 'logit_normal', 'logit_robust', 'logit_varying', 'auto', 'poisson', 'negative_binomial', 'zero_inflated', 'count', 'binomial', 'logit', 'probit']
     dispersion: float | None
     prior_scale: float | Sequence[float] | Literal['learned']
     fit_intercept: bool
@@ -88,7 +88,7 @@ class BayesianGLMRegressor(RegressorMixin, BaseEstimator):
     column_order: Literal['strict', 'by_name']
     n_features_in_: int
     feature_names_in_: NDArray[np.object_]
-    def __init__(self, family: Literal['gaussian', 'robust', 'log_normal', 'log_robust', 'varying', 'log_varying', 'auto', 'poisson', 'negative_binomial', 'zero_inflated', 'count', 'binomial', 'logit', 'probit'] = ..., *, dispersion: float | None = ..., prior_scale: float | Sequence[float] | Literal['learned'] = ..., fit_intercept: bool = ..., intercept_scale: float | None = ..., standardise: int | Literal['never'] | tuple[Sequence[float], Sequence[float]] = ..., memory: float | Literal['everything', 'learned'] = ..., belief: int | Literal['auto', 'full', 'square_root', 'diagonal'] = ..., keep_rows: bool = ..., keep_sample: bool = ..., reorder: bool = ..., start: Literal['fitted', 'one_pass'] = ..., column_order: Literal['strict', 'by_name'] = ...) -> None: ...
+    def __init__(self, family: Literal['gaussian', 'robust', 'log_normal', 'log_robust', 'varying', 'log_varying', 'logit_normal', 'logit_robust', 'logit_varying', 'auto', 'poisson', 'negative_binomial', 'zero_inflated', 'count', 'binomial', 'logit', 'probit'] = ..., *, dispersion: float | None = ..., prior_scale: float | Sequence[float] | Literal['learned'] = ..., fit_intercept: bool = ..., intercept_scale: float | None = ..., standardise: int | Literal['never'] | tuple[Sequence[float], Sequence[float]] = ..., memory: float | Literal['everything', 'learned'] = ..., belief: int | Literal['auto', 'full', 'square_root', 'diagonal'] = ..., keep_rows: bool = ..., keep_sample: bool = ..., reorder: bool = ..., start: Literal['fitted', 'one_pass'] = ..., column_order: Literal['strict', 'by_name'] = ...) -> None: ...
     @property
     def classes_(self) -> NDArray[Any]: ...
     def fit(self, X: Table, y: ArrayLike, sample_weight: ArrayLike | None = ..., offset: ArrayLike | None = ..., exposure: ArrayLike | None = ..., trials: ArrayLike | None = ...) -> Self: ...

@@ -15,6 +15,9 @@ FAMILIES = {
     "log_robust": ("LogRobust", None),
     "varying": ("Varying", None),
     "log_varying": ("LogVarying", None),
+    "logit_normal": ("LogitNumber", None),
+    "logit_robust": ("LogitRobust", None),
+    "logit_varying": ("LogitVarying", None),
     "poisson": ("Count", "exposure"),
     "binomial": ("Trials", "trials"),
     "negative_binomial": ("LearnedSpread", "exposure"),
@@ -25,7 +28,9 @@ FAMILIES = {
 
 #: Families that the first rows choose among, the plain one first.
 CHOICES = {
-    "auto": ("gaussian", "log_normal", "robust", "varying", "poisson", "negative_binomial", "zero_inflated"),
+    "auto": (
+        "gaussian", "log_normal", "logit_normal", "robust", "varying", "logit_varying", "poisson", "negative_binomial", "zero_inflated",
+    ),
     "count": ("poisson", "negative_binomial", "zero_inflated"),
 }
 
@@ -42,9 +47,13 @@ class BayesianGLMRegressor(OnlineRegressor):
     'log_robust'          the same with heavy tails                log of the median
     'varying'             a spread that follows the inputs, tails  mean
     'log_varying'         the same for positive numbers            log of the median
+    'logit_normal'        fractions, between 0 and 1               log odds of the median
+    'logit_robust'        the same with heavy tails                log odds of the median
+    'logit_varying'       'varying' for fractions                  log odds of the median
     'auto'                numbers: 'gaussian', 'log_normal',
-                          'robust' or 'varying'; where they may
-                          be counts, those of 'count' too
+                          'robust' or 'varying'; of fractions
+                          also 'logit_normal', 'logit_varying';
+                          of what may be counts those of 'count'
     'poisson'             counts, ``exposure``                     log of mean over exposure
     'negative_binomial'   counts that vary more, ``exposure``      log of mean over exposure
     'zero_inflated'       the same with excess zeros, ``exposure`` log of mean of the others
@@ -102,7 +111,7 @@ class BayesianGLMRegressor(OnlineRegressor):
     family_ : str
         The family, of 'auto' and 'count' the one that was chosen.
     behind_ : dict
-        Of 'auto' and 'count', by how many nats each family was behind on the first rows.
+        Of 'auto' and 'count', by how many nats each family that the labels allow was behind on the first rows.
     reordered_ : bool
         True if `fit` learned the rows again in random order.
 
@@ -168,7 +177,12 @@ class BayesianGLMRegressor(OnlineRegressor):
             self.family_ = self.family
             return self._kind()
         models = {}
+        # Labels that a transform has not are labels of other families.
+        positive, fractions = bool((told[0] > 0.0).all()), bool(((told[0] > 0.0) & (told[0] < 1.0)).all())
+        taken = {"log": positive, "logit": fractions}
         for name in families:
+            if not taken.get(name.partition("_")[0], True):
+                continue
             try:
                 models[name] = self._begin(X, FAMILIES[name][0], {})
             except (TypeError, ValueError):

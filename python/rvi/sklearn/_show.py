@@ -91,7 +91,7 @@ class Shown:
                 raise ValueError(f"{len(names)} names for {inputs} inputs")
             own = own[: len(own) - inputs] + names
         facts = {"family": self._family_name(), "rows": info["observations"]}
-        of_log = " of the logarithm" if "log" in facts["family"] and kind != "Two" else ""
+        of_log = {"log": " of the logarithm", "logit": " of the log odds"}.get(facts["family"].partition("_")[0], "") if kind != "Two" else ""
         told = {
             f"noise, standard deviation{of_log}" if kind == "Number" else f"noise, scale{of_log}": info["noise"],
             "noise, degrees of freedom": info["degrees_of_freedom"],

@@ -147,7 +147,7 @@ pub fn fits() -> Result<Vec<(&'static str, AnyFit)>, Failure> {
 pub fn models(rows: u32) -> Result<Vec<(String, Model)>, Failure> {
     let beliefs = [BeliefKind::Full, BeliefKind::SquareRoot, BeliefKind::LowRank { rank: 1 }, BeliefKind::Diagonal];
     let mut models = Vec::new();
-    for (kind, of) in MODELS {
+    for (kind, of) in *MODELS {
         for (name, belief) in ["full", "square-root", "low-rank", "diagonal"].into_iter().zip(beliefs) {
             let settings = OnlineSettings {
                 belief,

@@ -1,26 +1,33 @@
 //! Front-door models of every kind, and the numbers that they answer.
 
+use std::sync::LazyLock;
+
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
-use vi_models::online::{Kind, Model, Observation, Prediction, Row};
-use vi_models::{Interval, ModelError};
+use vi_models::online::{Cuts, Kind, Model, Observation, Prediction, Row};
+use vi_models::{Interval, ModelError, Transform};
 
 /// Every kind of model, with a name.
-pub const MODELS: [(&str, Kind); 13] = [
-    ("two", Kind::Two),
-    ("number", Kind::Number { noise: (1.0, 1.0) }),
-    ("probit", Kind::Probit),
-    ("trials", Kind::Trials),
-    ("count", Kind::Count),
-    ("spread", Kind::Spread { size: 2.0 }),
-    ("classes-joint", Kind::Classes { classes: 3, joint: Some(true) }),
-    ("learned-spread", Kind::LearnedSpread),
-    ("classes-apart", Kind::Classes { classes: 3, joint: Some(false) }),
-    ("robust", Kind::Robust { unit: (0.0, 1.0) }),
-    ("varying", Kind::Varying { unit: (0.0, 1.0) }),
-    ("zero-inflated", Kind::ZeroInflated),
-    ("ordered", Kind::Ordered { classes: 3 }),
-];
+pub static MODELS: LazyLock<[(&str, Kind); 15]> = LazyLock::new(|| {
+    let cuts = Cuts::new(&[0.7, 2.0], 1.5).unwrap_or_else(|_| unreachable!("sound cuts"));
+    [
+        ("two", Kind::Two),
+        ("number", Kind::Number { transform: Transform::Identity, noise: (1.0, 1.0) }),
+        ("probit", Kind::Probit),
+        ("trials", Kind::Trials),
+        ("count", Kind::Count),
+        ("spread", Kind::Spread { size: 2.0 }),
+        ("classes-joint", Kind::Classes { classes: 3, joint: Some(true) }),
+        ("learned-spread", Kind::LearnedSpread),
+        ("classes-apart", Kind::Classes { classes: 3, joint: Some(false) }),
+        ("robust", Kind::Robust { transform: Transform::Identity, unit: (0.0, 1.0) }),
+        ("varying", Kind::Varying { transform: Transform::Identity, unit: (0.0, 1.0) }),
+        ("zero-inflated", Kind::ZeroInflated),
+        ("ordered", Kind::Ordered { classes: 3 }),
+        ("survival", Kind::Survival { cuts }),
+        ("fraction", Kind::Varying { transform: Transform::Logit, unit: (0.0, 1.0) }),
+    ]
+});
 
 /// Numbers of a model with their names.
 pub type Numbers = Vec<(&'static str, f64)>;
@@ -29,7 +36,8 @@ pub type Numbers = Vec<(&'static str, f64)>;
 #[must_use]
 pub fn label(model: &Model, value: f64) -> f64 {
     match model {
-        Model::Number(_) | Model::Robust(_) | Model::Varying(_) => value,
+        Model::Number(_) | Model::Robust(_) | Model::Varying(_) => model.kind().transform().inverse(value),
+        Model::Survival(_) => value.abs() + 0.1,
         Model::Count(_) | Model::Spread(_) | Model::LearnedSpread(_) | Model::ZeroInflated(_) => value.abs().round(),
         Model::Classes(_) | Model::Ordered(_) => value.abs().round().min(2.0),
         _ => f64::from(u8::from(value > 0.0)),

@@ -6,11 +6,11 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use vi_core::refine::RefineSettings;
-use vi_models::ModelError;
 use vi_models::online::{
     self, Memory, Model, Observation, OnlineLinear, OnlineSettings, Prediction, PriorScale, Row, Rows,
 };
 use vi_models::softmax::SoftmaxRefineSettings;
+use vi_models::{ModelError, Transform};
 
 use super::sets::{Kind, SETS, Set, folder, read};
 use crate::{BenchError, memory};
@@ -37,7 +37,7 @@ pub(super) struct Answer {
 
 fn kind_of(set: Kind, method: &str) -> online::Kind {
     match set {
-        Kind::Number => online::Kind::Number { noise: OnlineLinear::DEFAULT_NOISE },
+        Kind::Number => online::Kind::Number { transform: Transform::Identity, noise: OnlineLinear::DEFAULT_NOISE },
         Kind::Count if method == "ours_spread" => online::Kind::LearnedSpread,
         Kind::Count => online::Kind::Count,
         Kind::Two => online::Kind::Two,

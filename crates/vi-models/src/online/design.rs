@@ -343,7 +343,8 @@ impl Design {
     pub(super) fn check(&self, settings: &OnlineSettings, taken: bool) -> Result<(), ModelError> {
         blocks::check_relative(&settings.blocks, &self.relative)?;
         let relative = self.relative.clone();
-        let plain = Self { relative, cuts: self.cuts, ..Self::plain(self.inputs, settings.intercept) };
+        let target = Target::plain(self.target.transform);
+        let plain = Self { relative, target, cuts: self.cuts, ..Self::plain(self.inputs, settings.intercept) };
         let unlike = Err(ModelError::Document { what: "standardisation and its settings" });
         match (&settings.standardise, settings.standardise.by_rows()) {
             (_, Some((_, centre))) if taken => {

@@ -14,7 +14,7 @@ pub struct Draw {
     pub intercept: f64,
     /// One weight for each input.
     pub weights: Vec<f64>,
-    /// The standard deviation of the noise of the label, or of its logarithm, where it was drawn with the weights.
+    /// The standard deviation of the noise of the label, or of its transform, where it was drawn with the weights.
     pub noise: Option<f64>,
 }
 

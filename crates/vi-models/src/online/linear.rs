@@ -7,16 +7,17 @@ use vi_core::{Error, GaussianLikelihood, Projection, Site};
 use super::engine::{Engine, EngineWire, Parts, Pass, ScalarFamily, Stateful, Together, check_offset};
 use super::observation::Observation;
 use super::scale::ScalePrior;
-use super::target::{Target, is_false};
+use super::target::Target;
 use super::{Coefficient, Draw, OneGaussian, OnlineInfo, OnlineSettings, Row, Rows};
 use crate::likelihood::Offset;
 use crate::linear::NoisePrecision;
-use crate::{Interval, Marginal, ModelError, Student, check};
+use crate::{Interval, Marginal, ModelError, Student, Transform, check};
 
 /// The model `y = offset + intercept + xᵀw + ε`, `ε ~ N(0, σ²/weight)`, `w|σ² ~ N(0, s²σ²I)`, `1/σ² ~ Gamma(a₀, b₀)`.
 ///
 /// The belief is kept in units of the noise: it is that of a linear model with `σ² = 1`, whose covariance no label can change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Linear {
     shape: f64,
     rate: f64,
@@ -24,20 +25,20 @@ pub(super) struct Linear {
     /// intercept's prior mean whatever the noise is, and so tells nothing of it.
     #[serde(default, skip_serializing_if = "is_none")]
     owed: f64,
-    /// Whether labels are learned by their logarithm.
-    #[serde(default, skip_serializing_if = "is_false")]
-    log: bool,
+    /// The transform of the label that is learned.
+    #[serde(default, skip_serializing_if = "Transform::is_identity")]
+    transform: Transform,
 }
 
 impl Linear {
-    fn new(shape: f64, rate: f64, log: bool, settings: &OnlineSettings) -> Self {
+    fn new(shape: f64, rate: f64, transform: Transform, settings: &OnlineSettings) -> Self {
         let centred = settings.intercept && settings.standardise.by_rows().is_some();
-        Self { shape, rate, owed: if centred { MEAN } else { 0.0 }, log }
+        Self { shape, rate, owed: if centred { MEAN } else { 0.0 }, transform }
     }
 
     /// The model whose `weights` have a prior that is nearly flat: each takes of the shape what a mean takes.
-    pub(super) fn flat(shape: f64, rate: f64, weights: usize, log: bool) -> Self {
-        Self { shape, rate, owed: MEAN * weights as f64, log }
+    pub(super) fn flat(shape: f64, rate: f64, weights: usize, transform: Transform) -> Self {
+        Self { shape, rate, owed: MEAN * weights as f64, transform }
     }
 }
 
@@ -150,7 +151,7 @@ impl Linear {
         target: Target,
         offset: f64,
     ) -> Result<NumberPredicted, ModelError> {
-        let Target { centre, scale: unit, log } = target;
+        let Target { centre, scale: unit, transform } = target;
         let origin = offset + centre;
         if let Some(value) = parts.iter().map(|(_, seen, _)| origin + unit * seen.mean).find(|mean| !mean.is_finite()) {
             return Err(Error::Overflow { quantity: "the expected label", value }.into());
@@ -158,8 +159,7 @@ impl Linear {
         let marginal = |noise: f64| {
             let with = |seen: Projection| Projection { variance: noise + seen.variance, ..seen };
             let parts: Vec<_> = parts.iter().map(|(share, seen, state)| (*share, with(*seen), state)).collect();
-            let found = self.marginal(&parts)?.in_units(origin, unit)?;
-            Ok::<_, ModelError>(if log { found.exponential() } else { found })
+            Ok::<_, ModelError>(self.marginal(&parts)?.in_units(origin, unit)?.transformed(transform))
         };
         let label = marginal(1.0)?;
         if parts.iter().any(|(_, _, noise)| noise.shape > 1.0) {
@@ -177,7 +177,7 @@ impl ScalarFamily for Linear {
     const PASS: Pass = Pass::Exact;
 
     fn label_target(&self) -> Target {
-        Target::plain(self.log)
+        Target::plain(self.transform)
     }
 
     /// A draw of `σ`.
@@ -251,13 +251,13 @@ impl ScalarFamily for Linear {
 pub struct NumberPredicted {
     /// The predictive distribution of a new `y`.
     pub label: Marginal,
-    /// The posterior of the expectation `offset + intercept + xᵀw`, which narrows as rows come; of a model of the logarithm its exponential, the
-    /// median label.
+    /// The posterior of the expectation `offset + intercept + xᵀw`, which narrows as rows come; where a [`Transform`]
+    /// of the label is learned the median label.
     pub expectation: Marginal,
 }
 
 impl NumberPredicted {
-    /// The same prediction of a label that lies `factor` times as far from its expectation, or its logarithm where that is learned: for whoever knows of a
+    /// The same prediction of a label that lies `factor` times as far from its expectation, or the transform of it that is learned: for whoever knows of a
     /// row that it is less certain than others.
     ///
     /// # Errors
@@ -373,21 +373,20 @@ impl OnlineLinear {
     /// # Errors
     /// `Setting`, `Empty` and `Dimension` for invalid settings.
     pub fn with_settings(inputs: usize, settings: OnlineSettings, shape: f64, rate: f64) -> Result<Self, ModelError> {
-        let family = Linear::new(shape, rate, false, &settings);
-        Ok(Self { engine: Engine::new(inputs, family, settings)? })
+        Self::of_transform(inputs, Transform::Identity, settings, shape, rate)
     }
 
-    /// A model of the logarithm of a positive number, `log y = offset + intercept + xᵀw + ε`, whose predictions are of `y` itself: skewed
-    /// labels whose spread grows with their size. Noise and prior are those of `log y`, and the evidence is that of `y`. A label that is not
-    /// positive is refused. The log-normal's mean `exp(m + ½s²)` takes the noise at its expected size.
+    /// A model of a transform of the label, `g(y) = offset + intercept + xᵀw + ε`, whose predictions are of `y` itself: positive labels whose spread
+    /// grows with their size, fractions whose spread falls towards both ends. Noise and prior are those of `g(y)`, and the evidence is that of `y`. A label without the transform is
+    /// refused. The log-normal's mean `exp(m + ½s²)` takes the noise at its expected size.
     ///
     /// # Errors
     /// As [`with_settings`](Self::with_settings).
     ///
     /// ```
-    /// use vi_models::online::OnlineLinear;
+    /// use vi_models::{Transform, online::OnlineLinear};
     /// let (shape, rate) = OnlineLinear::DEFAULT_NOISE;
-    /// let mut model = OnlineLinear::of_logarithm(1, OnlineLinear::default_settings(), shape, rate)?;
+    /// let mut model = OnlineLinear::of_transform(1, Transform::Log, OnlineLinear::default_settings(), shape, rate)?;
     /// for t in 0..60 {
     ///     let x = f64::from(t % 10);
     ///     model.update(&[x], (0.3 * x + 0.1 * f64::from(t % 3)).exp())?;
@@ -397,15 +396,21 @@ impl OnlineLinear {
     /// assert!(model.update(&[0.0], 0.0).is_err());
     /// # Ok::<(), vi_models::ModelError>(())
     /// ```
-    pub fn of_logarithm(inputs: usize, settings: OnlineSettings, shape: f64, rate: f64) -> Result<Self, ModelError> {
-        let family = Linear::new(shape, rate, true, &settings);
+    pub fn of_transform(
+        inputs: usize,
+        transform: Transform,
+        settings: OnlineSettings,
+        shape: f64,
+        rate: f64,
+    ) -> Result<Self, ModelError> {
+        let family = Linear::new(shape, rate, transform, &settings);
         Ok(Self { engine: Engine::new(inputs, family, settings)? })
     }
 
-    /// Whether labels are learned by their logarithm; see [`of_logarithm`](Self::of_logarithm).
+    /// The transform of the label that is learned; see [`of_transform`](Self::of_transform).
     #[must_use]
-    pub fn is_of_logarithm(&self) -> bool {
-        self.engine.family.log
+    pub fn transform(&self) -> Transform {
+        self.engine.family.transform
     }
 
     /// A model that starts from the posterior `learned` of the weights and `1/σ² ~ Gamma(shape, rate)` of the noise, and can
@@ -436,7 +441,7 @@ impl OnlineLinear {
         learned: &OneGaussian,
         (shape, rate): (f64, f64),
     ) -> Result<Self, ModelError> {
-        let family = Linear::new(before.0, before.1, false, &settings);
+        let family = Linear::new(before.0, before.1, Transform::Identity, &settings);
         let state = Noise { shape, rate, owed: if learned.observations == 0 { family.owed } else { 0.0 } };
         let engine = Engine::new(learned.inputs(&settings), family, settings)?;
         Ok(Self { engine: engine.with_gaussian(learned, &state)? })

@@ -380,7 +380,7 @@ macro_rules! predicts_numbers {
                 self.predict_at(row, 0.0)
             }
 
-            /// As [`predict`](Self::predict), with a known part of the label, or of its logarithm where that is learned, added.
+            /// As [`predict`](Self::predict), with a known part of the label, or of the transform of it that is learned, added.
             ///
             /// # Errors
             /// As [`predict`](Self::predict).

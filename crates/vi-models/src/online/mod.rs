@@ -10,7 +10,7 @@
 //! | predict a number, the noise unknown | [`OnlineLinear`] |
 //! | predict a number with heavy tails, or among labels far out | [`OnlineRobust`] |
 //! | predict a number whose spread follows the inputs | [`OnlineVarying`] |
-//! | predict a positive number that is skewed | [`OnlineLinear::of_logarithm`], [`OnlineRobust::of_logarithm`] |
+//! | predict a positive number that is skewed, or a fraction | [`OnlineLinear::of_transform`], [`OnlineRobust::of_transform`] |
 //! | predict a count, or successes among trials | [`OnlineGlm`] with a [`family`] |
 //! | predict a count that varies more than a Poisson's, by an unknown amount | [`OnlineGlm`] with [`family::LearnedSpread`] |
 //! | predict a count of which many are 0 whatever the inputs | [`OnlineGlm`] with [`family::InflatedCounts`] |

@@ -13,7 +13,7 @@ use super::{
     Prediction, RefineInfo, RefineSettings, Row, Rows,
 };
 use crate::softmax::SoftmaxRefineSettings;
-use crate::{Marginal, ModelError};
+use crate::{Marginal, ModelError, Transform};
 
 /// The labels that a [`Model`] learns, with the numbers that belong to it beside its settings.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -23,6 +23,8 @@ pub enum Kind {
     Number {
         /// Shape and rate of the prior of the noise, `1/σ² ~ Gamma(shape, rate)`.
         noise: (f64, f64),
+        /// What is learned of the label, by [`OnlineLinear::of_transform`] where it is not the label itself.
+        transform: Transform,
     },
     /// Poisson counts, by [`OnlineGlm`].
     Count,
@@ -58,30 +60,19 @@ pub enum Kind {
     LearnedSpread,
     /// Counts with excess zeros besides, whose share is learned, by [`OnlineGlm`].
     ZeroInflated,
-    /// Positive numbers by their logarithm, by [`OnlineLinear::of_logarithm`].
-    LogNumber {
-        /// Shape and rate of the prior of the noise of the logarithm.
-        noise: (f64, f64),
-    },
     /// Numbers with heavy tails, by [`OnlineRobust`].
     Robust {
-        /// Centre and spread of the labels where no first rows tell them.
+        /// Centre and spread of the labels or their transform, where no first rows tell them.
         unit: (f64, f64),
-    },
-    /// Positive numbers with heavy tails by their logarithm, by [`OnlineRobust::of_logarithm`].
-    LogRobust {
-        /// Centre and spread of the logarithm of the labels where no first rows tell them.
-        unit: (f64, f64),
+        /// What is learned of the label.
+        transform: Transform,
     },
     /// Numbers with heavy tails and a spread that follows the inputs, by [`OnlineVarying`].
     Varying {
-        /// Centre and spread of the labels where no first rows tell them.
+        /// Centre and spread of the labels or their transform, where no first rows tell them.
         unit: (f64, f64),
-    },
-    /// The same for the logarithm of positive numbers, by [`OnlineVarying::of_logarithm`].
-    LogVarying {
-        /// Centre and spread of the logarithm of the labels where no first rows tell them.
-        unit: (f64, f64),
+        /// What is learned of the label.
+        transform: Transform,
     },
 }
 
@@ -90,7 +81,7 @@ impl Kind {
     #[must_use]
     pub fn default_settings(self) -> OnlineSettings {
         match self {
-            Self::Number { .. } | Self::LogNumber { .. } => OnlineLinear::default_settings(),
+            Self::Number { .. } => OnlineLinear::default_settings(),
             _ => OnlineSettings::default(),
         }
     }
@@ -105,6 +96,17 @@ impl Kind {
     pub fn is_of_counts(self) -> bool {
         matches!(self, Self::Count | Self::LearnedSpread | Self::ZeroInflated)
     }
+
+    /// What is learned of the label; the label itself of all that are no numbers.
+    #[must_use]
+    pub fn transform(self) -> Transform {
+        match self {
+            Self::Number { transform, .. } | Self::Robust { transform, .. } | Self::Varying { transform, .. } => {
+                transform
+            }
+            _ => Transform::Identity,
+        }
+    }
 }
 
 /// A front-door model of any [`Kind`], for whoever holds one without knowing which: a file, a bandit, a binding. Each method is that
@@ -112,7 +114,8 @@ impl Kind {
 ///
 /// ```
 /// use vi_models::online::{Kind, Model, Observation, OnlineSettings, Row};
-/// for kind in [Kind::Two, Kind::Count, Kind::Number { noise: (1.0, 1.0) }, Kind::Classes { classes: 3, joint: None }] {
+/// let number = Kind::Number { noise: (1.0, 1.0), transform: vi_models::Transform::Identity };
+/// for kind in [Kind::Two, Kind::Count, number, Kind::Classes { classes: 3, joint: None }] {
 ///     let mut model = Model::new(kind, 1, kind.default_settings())?;
 ///     for t in 0..40 {
 ///         model.update(Row::Dense(&[f64::from(t % 4)]), Observation::new(f64::from(t % 4 / 2)))?;
@@ -129,7 +132,7 @@ impl Kind {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Model {
-    /// Numbers, or their logarithm.
+    /// Numbers, or a transform of them.
     Number(OnlineLinear),
     /// Poisson counts.
     Count(OnlineGlm<Counts>),
@@ -151,11 +154,11 @@ pub enum Model {
     LearnedSpread(OnlineGlm<LearnedSpread>),
     /// Counts with excess zeros besides, whose share is learned.
     ZeroInflated(OnlineGlm<InflatedCounts>),
-    /// Numbers with heavy tails, or their logarithm.
+    /// Numbers with heavy tails, or a transform of them.
     Robust(OnlineRobust),
     /// The same with a spread that follows the inputs.
     Varying(OnlineVarying),
-    /// Numbers, their logarithm, two classes or counts with effects for each group.
+    /// Numbers, a transform of them, two classes or counts with effects for each group.
     Grouped(Box<OnlineGrouped>),
 }
 
@@ -199,11 +202,14 @@ impl Model {
     /// A model of `inputs` columns with nothing learned.
     ///
     /// # Errors
-    /// Those of the kind's own constructor.
+    /// Those of the kind's own constructor; [`ModelError::Unsupported`] for inputs of a spread that the kind has not.
     pub fn new(kind: Kind, inputs: usize, settings: OnlineSettings) -> Result<Self, ModelError> {
+        if settings.spread_inputs.is_some() && !matches!(kind, Kind::Varying { .. }) {
+            return Err(ModelError::Unsupported { what: "spread that follows inputs in a model of this kind" });
+        }
         Ok(match kind {
-            Kind::Number { noise: (shape, rate) } => {
-                Self::Number(OnlineLinear::with_settings(inputs, settings, shape, rate)?)
+            Kind::Number { noise: (shape, rate), transform } => {
+                Self::Number(OnlineLinear::of_transform(inputs, transform, settings, shape, rate)?)
             }
             Kind::Count => Self::Count(OnlineGlm::with_settings(inputs, Counts, settings)?),
             Kind::Two => Self::Two(OnlineLogistic::with_settings(inputs, settings)?),
@@ -219,17 +225,16 @@ impl Model {
             Kind::Spread { size } => Self::Spread(OnlineGlm::with_settings(inputs, SpreadCounts { size }, settings)?),
             Kind::LearnedSpread => Self::LearnedSpread(OnlineGlm::with_settings(inputs, LearnedSpread, settings)?),
             Kind::ZeroInflated => Self::ZeroInflated(OnlineGlm::with_settings(inputs, InflatedCounts, settings)?),
-            Kind::LogNumber { noise: (shape, rate) } => {
-                Self::Number(OnlineLinear::of_logarithm(inputs, settings, shape, rate)?)
+            Kind::Robust { unit, transform } => {
+                Self::Robust(OnlineRobust::of_transform(inputs, transform, settings, unit)?)
             }
-            Kind::Robust { unit } => Self::Robust(OnlineRobust::with_settings(inputs, settings, unit)?),
-            Kind::LogRobust { unit } => Self::Robust(OnlineRobust::of_logarithm(inputs, settings, unit)?),
-            Kind::Varying { unit } => Self::Varying(OnlineVarying::with_settings(inputs, settings, unit)?),
-            Kind::LogVarying { unit } => Self::Varying(OnlineVarying::of_logarithm(inputs, settings, unit)?),
+            Kind::Varying { unit, transform } => {
+                Self::Varying(OnlineVarying::of_transform(inputs, transform, settings, unit)?)
+            }
         })
     }
 
-    /// A model of `inputs` columns with nothing learned, of numbers, their logarithm, two classes or counts, in which `effects` differ from
+    /// A model of `inputs` columns with nothing learned, of numbers, a transform of them, two classes or counts, in which `effects` differ from
     /// group to group: the group of a row is that of its [`Observation`]. The common weights share one prior, all but flat unless it is given.
     ///
     /// # Errors
@@ -255,8 +260,7 @@ impl Model {
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self {
-            Self::Number(model) if model.is_of_logarithm() => Kind::LogNumber { noise: model.noise_prior() },
-            Self::Number(model) => Kind::Number { noise: model.noise_prior() },
+            Self::Number(model) => Kind::Number { noise: model.noise_prior(), transform: model.transform() },
             Self::Count(_) => Kind::Count,
             Self::Two(_) => Kind::Two,
             Self::Classes(model) => Kind::Classes { classes: model.classes(), joint: Some(!model.is_by_class()) },
@@ -267,10 +271,8 @@ impl Model {
             Self::Spread(model) => Kind::Spread { size: model.family().size },
             Self::LearnedSpread(_) => Kind::LearnedSpread,
             Self::ZeroInflated(_) => Kind::ZeroInflated,
-            Self::Robust(model) if model.is_of_logarithm() => Kind::LogRobust { unit: model.unit() },
-            Self::Robust(model) => Kind::Robust { unit: model.unit() },
-            Self::Varying(model) if model.is_of_logarithm() => Kind::LogVarying { unit: model.unit() },
-            Self::Varying(model) => Kind::Varying { unit: model.unit() },
+            Self::Robust(model) => Kind::Robust { unit: model.unit(), transform: model.transform() },
+            Self::Varying(model) => Kind::Varying { unit: model.unit(), transform: model.transform() },
             Self::Grouped(model) => model.kind(),
         }
     }

@@ -3,7 +3,10 @@
 use serde::{Deserialize, Serialize};
 use vi_core::Error;
 
-use super::target::is_false;
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
 
 /// A label with its offset, weight, trials, exposure and group, or a time at which no event had come yet. A plain number is an observation with none of these.
 ///

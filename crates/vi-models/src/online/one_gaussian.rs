@@ -5,7 +5,7 @@ use vi_core::{Belief, DenseGaussian, GaussianBelief, SquareRootGaussian};
 use super::belief::AnyBelief;
 use super::engine::{Engine, Family};
 use super::{BeliefKind, Memory, OnlineSettings, PriorScale, Standardise};
-use crate::{ModelError, check};
+use crate::{ModelError, Transform, check};
 
 /// All that a model has learned, for models whose posterior is one Gaussian and whose prior was given in the units of the inputs.
 ///
@@ -72,8 +72,8 @@ impl<F: Family> Engine<F> {
     pub(super) fn gaussian(&self) -> Result<OneGaussian, ModelError> {
         check_settings(&self.settings)?;
         self.check_learns()?;
-        if self.design.target.log {
-            return Err(ModelError::Unsupported { what: "one Gaussian of a model of the logarithm" });
+        if self.design.target.transform != Transform::Identity {
+            return Err(ModelError::Unsupported { what: "one Gaussian of a model of transformed labels" });
         }
         let belief = self.best().belief.to_dense()?;
         Ok(OneGaussian { belief, evidence: self.evidence(), observations: self.observations, runs: self.runs })

@@ -8,7 +8,7 @@ use super::row::check_row;
 use super::{Draw, LabelPredicted, Model, NumberPredicted, Observation, Prediction, ProbabilityPredicted, Row};
 use crate::likelihood::{BernoulliProbit, Binomial, NegativeBinomial, Poisson};
 use crate::predict::CountPrediction;
-use crate::{Marginal, ModelError};
+use crate::{Marginal, ModelError, Transform};
 
 /// A predictor this near 0, as a share of the sizes of its terms, is left to the full prediction, whose average over the prior scale could lie on
 /// the other side.
@@ -20,8 +20,9 @@ const UNDECIDED: f64 = 1e-4;
 /// change a variance by less than a thousandth, so that its mean differs in about the sixth digit.
 ///
 /// ```
+/// use vi_models::Transform;
 /// use vi_models::online::{Kind, Model, Observation, Row};
-/// let kind = Kind::Number { noise: (0.1, 1e-5) };
+/// let kind = Kind::Number { transform: Transform::Identity, noise: (0.1, 1e-5) };
 /// let mut model = Model::new(kind, 1, kind.default_settings())?;
 /// for t in 0..60 {
 ///     let x = f64::from(t % 10);
@@ -44,8 +45,8 @@ impl Model {
     #[must_use]
     pub fn points(&self) -> Points<'_> {
         let weights = match self {
-            Self::Number(model) if !model.is_of_logarithm() => vec![model.weights()],
-            Self::Robust(model) if !model.is_of_logarithm() => vec![model.weights()],
+            Self::Number(model) if model.transform() == Transform::Identity => vec![model.weights()],
+            Self::Robust(model) if model.transform() == Transform::Identity => vec![model.weights()],
             Self::Two(model) => model.member_weights(),
             Self::Probit(model) => model.member_weights(),
             _ => Vec::new(),
@@ -55,7 +56,7 @@ impl Model {
 }
 
 impl Points<'_> {
-    /// The expected label at `row`; `None` for several classes. It takes no variance for numbers that are not learned by their logarithm.
+    /// The expected label at `row`; `None` for several classes. It takes no variance for numbers that are learned as they are.
     ///
     /// # Errors
     /// As [`Model::predict`].
@@ -163,8 +164,7 @@ impl Model {
             (Self::Number(model), Some(noise)) => {
                 at.size(Size::None)?;
                 let of = |variance: f64| {
-                    let found = Marginal::of_gaussians(&[(1.0, Projection { mean, variance })]);
-                    if model.is_of_logarithm() { found.exponential() } else { found }
+                    Marginal::of_gaussians(&[(1.0, Projection { mean, variance })]).transformed(model.transform())
                 };
                 Prediction::Number(NumberPredicted { label: of(noise * noise), expectation: of(0.0) })
             }
@@ -215,7 +215,14 @@ mod tests {
         let two = |t: f64, rng: &mut ChaCha8Rng| f64::from(rng.random::<f64>() < 1.0 / (1.0 + (-t).exp()));
         let noise = (0.1, 1e-5);
         let models = [
-            (learned(Kind::Number { noise }, Kind::Number { noise }.default_settings(), number), f64::NAN),
+            (
+                learned(
+                    Kind::Number { transform: Transform::Identity, noise },
+                    Kind::Number { transform: Transform::Identity, noise }.default_settings(),
+                    number,
+                ),
+                f64::NAN,
+            ),
             (learned(Kind::Two, OnlineSettings::default(), two), 1.0),
             (learned(Kind::Probit, OnlineSettings::default(), two), 1.0),
             (learned(Kind::Count, OnlineSettings::default(), two), 1.0),
@@ -238,7 +245,11 @@ mod tests {
             // Six standard errors, and half a percent for the moment-matched probability.
             assert!((mean - exact).abs() < 6.0 * error + 0.005 * exact, "{}: {mean} {exact} {error}", model.name());
         }
-        let robust = learned(Kind::Robust { unit: (0.0, 1.0) }, OnlineSettings::default(), number);
+        let robust = learned(
+            Kind::Robust { transform: Transform::Identity, unit: (0.0, 1.0) },
+            OnlineSettings::default(),
+            number,
+        );
         let draw = robust.sample(&mut rng).unwrap().remove(0);
         let refused = robust.predict_given(&draw, Row::Dense(&[0.0; 3]), Observation::new(0.0));
         assert!(matches!(refused, Err(ModelError::Unsupported { .. })));
@@ -252,9 +263,17 @@ mod tests {
         let drifting = OnlineSettings { memory: Memory::Learned, ..plain() };
         let noise = (0.1, 1e-5);
         let models = [
-            learned(Kind::Number { noise }, Kind::Number { noise }.default_settings(), number),
-            learned(Kind::LogNumber { noise }, Kind::LogNumber { noise }.default_settings(), number),
-            learned(Kind::Robust { unit: (0.0, 1.0) }, plain(), number),
+            learned(
+                Kind::Number { transform: Transform::Identity, noise },
+                Kind::Number { transform: Transform::Identity, noise }.default_settings(),
+                number,
+            ),
+            learned(
+                Kind::Number { transform: Transform::Log, noise },
+                Kind::Number { transform: Transform::Log, noise }.default_settings(),
+                number,
+            ),
+            learned(Kind::Robust { transform: Transform::Identity, unit: (0.0, 1.0) }, plain(), number),
             learned(Kind::Two, plain(), two),
             learned(Kind::Two, drifting, two),
             learned(Kind::Probit, plain(), two),

@@ -13,11 +13,11 @@ use super::engine::{Engine, EngineWire, Parts, Pass, ScalarFamily, check_offset}
 use super::linear::NumberPredicted;
 use super::observation::{Observation, Size};
 use super::posterior::Posterior;
-use super::target::{Target, is_false};
+use super::target::Target;
 use super::{BeliefKind, Coefficient, Draw, OnlineInfo, OnlineSettings, Row, Rows};
 use crate::marginal::log_sum_exp;
 use crate::student::blurred::{DOF, TAILS, Told};
-use crate::{Marginal, ModelError, check};
+use crate::{Marginal, ModelError, Transform, check};
 
 /// The squared distance of a label, over `ν + s²`, from which on all tails count.
 const FAR_OUT: f64 = 20.0;
@@ -129,10 +129,10 @@ const SPREADS: f64 = 2.0;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Robust {
-    /// Centre and unit of the labels, or of their logarithm, where no first rows tell them.
+    /// Centre and unit of the labels, or of their transform, where no first rows tell them.
     pub(super) unit: (f64, f64),
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub(super) log: bool,
+    #[serde(default, skip_serializing_if = "Transform::is_identity")]
+    pub(super) transform: Transform,
 }
 
 impl Robust {
@@ -150,7 +150,7 @@ impl Robust {
         target: Target,
         offset: f64,
     ) -> Result<NumberPredicted, ModelError> {
-        let Target { centre, scale: unit, log } = target;
+        let Target { centre, scale: unit, transform } = target;
         let origin = offset + centre;
         if let Some(value) = parts.iter().map(|(_, seen, _)| origin + unit * seen.mean).find(|mean| !mean.is_finite()) {
             return Err(Error::Overflow { quantity: "the expected label", value }.into());
@@ -164,12 +164,9 @@ impl Robust {
         let label = Marginal::of_sums(parts.iter().flat_map(of_member)).in_units(origin, unit)?;
         let seen: Vec<(f64, Projection)> = parts.iter().map(|(weight, seen, _)| (*weight, *seen)).collect();
         let expectation = Marginal::of_gaussians(&seen).in_units(origin, unit)?;
-        if !log {
-            return Ok(NumberPredicted { label, expectation });
-        }
         let highest = seen.iter().map(|(_, seen)| seen.mean).fold(0.0, f64::max);
-        let label = label.exponential_below(origin + unit * (highest + SPREADS));
-        Ok(NumberPredicted { label, expectation: expectation.exponential() })
+        let label = label.transformed_below(transform, origin + unit * (highest + SPREADS));
+        Ok(NumberPredicted { label, expectation: expectation.transformed(transform) })
     }
 }
 
@@ -185,11 +182,11 @@ impl ScalarFamily for Robust {
     const PASS: Pass = Pass::ByRows { rounds: 5 };
 
     fn label_target(&self) -> Target {
-        Target { centre: self.unit.0, scale: self.unit.1, log: self.log }
+        Target { centre: self.unit.0, scale: self.unit.1, transform: self.transform }
     }
 
     fn label_target_of(&self, observed: &[&Observation], centred: bool) -> Result<Target, Error> {
-        Target::plain(self.log).of_quartiles(observed.iter().copied(), centred)
+        Target::plain(self.transform).of_quartiles(observed.iter().copied(), centred)
     }
 
     fn check(&self) -> Result<(), Error> {
@@ -283,22 +280,27 @@ impl OnlineRobust {
     /// # Errors
     /// `Setting`, `Empty` and `Dimension` for invalid settings; [`ModelError::Unsupported`] for a belief that is no full covariance.
     pub fn with_settings(inputs: usize, settings: OnlineSettings, unit: (f64, f64)) -> Result<Self, ModelError> {
-        Ok(Self { engine: Engine::new(inputs, Robust { unit, log: false }, settings)? })
+        Self::of_transform(inputs, Transform::Identity, settings, unit)
     }
 
-    /// A model of the logarithm of a positive number, whose predictions are of the number itself, as
-    /// [`OnlineLinear::of_logarithm`](super::OnlineLinear::of_logarithm). `unit` is that of the logarithm.
+    /// A model of a transform of the label, whose predictions are of the label itself, as
+    /// [`OnlineLinear::of_transform`](super::OnlineLinear::of_transform). `unit` is that of the transform.
     ///
     /// # Errors
     /// As [`with_settings`](Self::with_settings).
-    pub fn of_logarithm(inputs: usize, settings: OnlineSettings, unit: (f64, f64)) -> Result<Self, ModelError> {
-        Ok(Self { engine: Engine::new(inputs, Robust { unit, log: true }, settings)? })
+    pub fn of_transform(
+        inputs: usize,
+        transform: Transform,
+        settings: OnlineSettings,
+        unit: (f64, f64),
+    ) -> Result<Self, ModelError> {
+        Ok(Self { engine: Engine::new(inputs, Robust { unit, transform }, settings)? })
     }
 
-    /// Whether labels are learned by their logarithm; see [`of_logarithm`](Self::of_logarithm).
+    /// The transform of the label that is learned.
     #[must_use]
-    pub fn is_of_logarithm(&self) -> bool {
-        self.engine.family.log
+    pub fn transform(&self) -> Transform {
+        self.engine.family.transform
     }
 
     /// Centre and spread of the labels where no first rows tell them.
@@ -307,13 +309,13 @@ impl OnlineRobust {
         self.engine.family.unit
     }
 
-    /// The spread of the first labels or of their logarithm, in which the model learns.
+    /// The spread of the first labels or of their transform, in which the model learns.
     pub(super) fn spread(&self) -> f64 {
         self.engine.design.target.scale
     }
 
     /// The noise: degrees of freedom (the inverse of the expected inverse; infinite for a Gaussian's) and scale `exp E log s`, in the units of
-    /// the label or its logarithm.
+    /// the label or its transform.
     #[must_use]
     pub fn noise(&self) -> (f64, f64) {
         noise_of(&self.engine)

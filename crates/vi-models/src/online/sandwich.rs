@@ -29,8 +29,9 @@ const MOST: f64 = 0.99;
 /// of the posterior, and shrinks both. Cost of a row: `O(p²)` for `p` weights, and `O(p)` memory for each cluster.
 ///
 /// ```
+/// use vi_models::Transform;
 /// use vi_models::online::{Kind, Model, Observation, Row, Sandwich};
-/// let kind = Kind::Number { noise: (0.1, 0.1) };
+/// let kind = Kind::Number { transform: Transform::Identity, noise: (0.1, 0.1) };
 /// let mut model = Model::new(kind, 1, kind.default_settings())?;
 /// let rows: Vec<(f64, f64)> = (0..400).map(|t| (f64::from(t % 20) / 10.0, [1.0, -1.0, 0.4, -0.6][t as usize / 20 % 4])).collect();
 /// // The noise grows away from the middle.
@@ -107,7 +108,7 @@ impl<'a> Sandwich<'a> {
     /// mean but for `1 − wν`.
     fn slope(&self, row: Row<'_>, observed: Observation, variance: f64, noise: f64) -> Result<(f64, f64), ModelError> {
         if let Model::Number(model) = self.model {
-            let label = if model.is_of_logarithm() { observed.label.ln() } else { observed.label };
+            let label = model.transform().of(observed.label);
             let mean = model.predictor(row, observed.offset)?.mean();
             return Ok(((label - mean) / noise, variance / noise));
         }

@@ -143,6 +143,10 @@ pub struct OnlineSettings {
     pub keep_sample: bool,
     /// How the first rows are learned.
     pub start: Start,
+    /// The inputs that the log spread of [`OnlineVarying`](super::OnlineVarying) follows, in increasing order; all of them by default. Labels of other
+    /// models have no such spread, and [`Model::new`](super::Model::new) refuses inputs for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread_inputs: Option<Vec<usize>>,
     /// The names of the inputs, for coefficients and errors: empty, or one name for each, all different.
     pub names: Vec<String>,
 }
@@ -175,6 +179,7 @@ impl Default for OnlineSettings {
             keep_rows: false,
             keep_sample: true,
             start: Start::Fitted,
+            spread_inputs: None,
             names: Vec::new(),
         }
     }
@@ -226,6 +231,13 @@ impl OnlineSettings {
         if self.as_they_are > inputs {
             let requirement = "at most the number of inputs";
             return Err(Error::Setting { name: "as_they_are", value: self.as_they_are as f64, requirement });
+        }
+        let spread = self.spread_inputs.as_deref().unwrap_or_default();
+        let wrong = |at: usize| spread[at] >= inputs || at > 0 && spread[at] <= spread[at - 1];
+        if let Some(index) = (0..spread.len()).find(|at| wrong(*at)) {
+            let requirement = "a place of an input, after the one before";
+            let (argument, value) = ("spread_inputs", spread[index] as f64);
+            return Err(Error::Entry { argument, index, value, requirement });
         }
         self.standardise.check(inputs)
     }

@@ -18,15 +18,18 @@ pub use cuts::Cuts;
 use hazard::Hazard;
 pub use predicted::SurvivalPredicted;
 
+/// A multiple of the unit of time beyond which a time is a mistake: its hazard would be 0 whatever all other rows tell.
+const FARTHEST: f64 = 1e9;
+
 /// Checks a time.
 ///
 /// # Errors
-/// `Label` unless it is positive and finite.
-fn check_time(label: f64) -> Result<(), Error> {
-    if label > 0.0 && label.is_finite() {
+/// `Label` unless it is positive and at most `most`.
+fn check_time(label: f64, most: f64) -> Result<(), Error> {
+    if label > 0.0 && label <= most {
         Ok(())
     } else {
-        Err(Error::Label { label, family: "times of events (positive and finite)" })
+        Err(Error::Label { label, family: "times of events (positive, at most 10⁹ times the unit of the cuts)" })
     }
 }
 
@@ -79,7 +82,7 @@ impl ScalarFamily for Survival {
 
     fn check_observed(&self, observed: &Observation) -> Result<(), Error> {
         observed.uncensored().size(Size::None)?;
-        check_time(observed.label)?;
+        check_time(observed.label, FARTHEST * self.cuts.unit())?;
         row_likelihood(self, &(), &observed.uncensored()).map(drop)
     }
 

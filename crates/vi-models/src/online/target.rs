@@ -1,24 +1,21 @@
-//! Labels converted to a common scale, their logarithm first where they are positive and skewed, and back.
+//! Labels converted to a common scale, transformed first where a transform is learned, and back.
 
 use serde::{Deserialize, Serialize};
 use vi_core::Error;
 
 use super::observation::Observation;
+use crate::Transform;
 use crate::units::unit;
 
-/// The scale of labels: `(y − centre)/scale`, or `(log y − centre)/scale`, for families that take labels in any unit; 0 and 1 for the others.
+/// The scale of labels: `(g(y) − centre)/scale` with a [`Transform`] `g`, for families that take labels in any unit; 0 and 1 for the others.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Target {
     pub(super) centre: f64,
     pub(super) scale: f64,
-    /// Whether labels are learned by their logarithm.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub(super) log: bool,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
-pub(super) fn is_false(flag: &bool) -> bool {
-    !flag
+    /// The transform of the label that is learned.
+    #[serde(default, skip_serializing_if = "Transform::is_identity")]
+    pub(super) transform: Transform,
 }
 
 /// The largest label, less its centre, and offset in the caller's units, where the scale is not 1: sums of their squares are floats.
@@ -26,7 +23,7 @@ const LARGEST: f64 = 1e151;
 
 impl Default for Target {
     fn default() -> Self {
-        Self { centre: 0.0, scale: 1.0, log: false }
+        Self { centre: 0.0, scale: 1.0, transform: Transform::Identity }
     }
 }
 
@@ -34,14 +31,9 @@ impl Default for Target {
 const BETWEEN: f64 = 1.349;
 
 impl Target {
-    /// Labels as they are, or their logarithm.
-    pub(super) fn plain(log: bool) -> Self {
-        Self { log, ..Self::default() }
-    }
-
-    /// Label without offset, its logarithm where that is learned.
-    pub(super) fn inner(&self, label: f64) -> f64 {
-        if self.log { label.ln() } else { label }
+    /// Labels, or the transform of them, in their own units.
+    pub(super) fn plain(transform: Transform) -> Self {
+        Self { transform, ..Self::default() }
     }
 
     /// This target with median and distance of the quartiles (over that of a unit Gaussian) of what is left of the labels, so that labels far
@@ -55,7 +47,7 @@ impl Target {
         centred: bool,
     ) -> Result<Self, Error> {
         let counted = observed.clone().filter(|o| o.weight > 0.0);
-        let mut labels: Vec<f64> = counted.map(|o| self.inner(o.label) - o.offset).collect();
+        let mut labels: Vec<f64> = counted.map(|o| self.transform.of(o.label) - o.offset).collect();
         labels.sort_by(f64::total_cmp);
         let Some(last) = labels.len().checked_sub(1) else { return Ok(self) };
         // Between the two neighbours of a quarter of the way.
@@ -84,7 +76,8 @@ impl Target {
         observed: impl Iterator<Item = &'a Observation>,
         centred: bool,
     ) -> Result<Self, Error> {
-        let labels: Vec<f64> = observed.filter(|o| o.weight > 0.0).map(|o| self.inner(o.label) - o.offset).collect();
+        let labels: Vec<f64> =
+            observed.filter(|o| o.weight > 0.0).map(|o| self.transform.of(o.label) - o.offset).collect();
         let n = labels.len().max(1) as f64;
         let largest = labels.iter().fold(0.0_f64, |largest, y| largest.max(y.abs()));
         if largest.is_infinite() {
@@ -126,7 +119,7 @@ impl Target {
     /// `Overflow`.
     pub(super) fn apply(&self, observed: &Observation) -> Result<Observation, Error> {
         let mut scaled = *observed;
-        let away = self.inner(observed.label) - self.centre;
+        let away = self.transform.of(observed.label) - self.centre;
         if self.scale != 1.0 && away.abs().max(observed.offset.abs()) > LARGEST {
             return Err(Error::Overflow { quantity: "the square of a label or an offset", value: f64::INFINITY });
         }
@@ -139,22 +132,8 @@ impl Target {
         }
     }
 
-    /// By how much the log density of the scaled label exceeds that of the label itself: `weight·log scale`, and `weight·log y` more where the
-    /// logarithm is learned.
+    /// By how much the log density of the scaled label exceeds that of the label itself: `weight·(log scale + log dy/dg)`.
     pub(super) fn log_jacobian(&self, observed: &Observation) -> f64 {
-        let of_log = if self.log { observed.label.ln() } else { 0.0 };
-        observed.weight * (self.scale.ln() + of_log)
-    }
-
-    /// Checks that the label has a logarithm, where that is learned.
-    ///
-    /// # Errors
-    /// `Label`.
-    pub(super) fn check_label(&self, label: f64) -> Result<(), Error> {
-        if !self.log || label > 0.0 {
-            Ok(())
-        } else {
-            Err(Error::Label { label, family: "logarithm of a number (positive numbers)" })
-        }
+        observed.weight * (self.scale.ln() + self.transform.log_slope(observed.label))
     }
 }

@@ -332,14 +332,16 @@ impl Trial {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Transform;
 
     /// Ten of fifty rows are far off under the other kind, or one.
     #[test]
     fn kinds_whose_means_cost_more_than_they_gain_are_not_chosen() {
         let new = |kind: Kind| Model::new(kind, 2, kind.default_settings()).unwrap();
-        let robust = Kind::Robust { unit: (0.0, 1.0) };
+        let robust = Kind::Robust { unit: (0.0, 1.0), transform: Transform::Identity };
         let chosen = |gain: f64, far: &dyn Fn(u32) -> bool| {
-            let mut trial = Trial::new(new(Kind::Number { noise: (0.5, 0.1) }), vec![new(robust)]);
+            let mut trial =
+                Trial::new(new(Kind::Number { noise: (0.5, 0.1), transform: Transform::Identity }), vec![new(robust)]);
             let rows = || (1..=100_u32).map(f64::from);
             trial.plain.scores = rows().map(|t| -3.0 * t).collect();
             trial.others[0].scores = rows().map(|t| (gain - 3.0) * t).collect();
@@ -359,8 +361,8 @@ mod tests {
     fn heavy_tails_are_out_where_most_labels_are_one_number() {
         let new = |kind: Kind| Model::new(kind, 1, kind.default_settings()).unwrap();
         let chosen = |zeros: u32, at_once: bool| {
-            let others = vec![new(Kind::Robust { unit: (0.0, 1.0) })];
-            let mut trial = Trial::new(new(Kind::Number { noise: (0.5, 0.1) }), others);
+            let others = vec![new(Kind::Robust { transform: Transform::Identity, unit: (0.0, 1.0) })];
+            let mut trial = Trial::new(new(Kind::Number { transform: Transform::Identity, noise: (0.5, 0.1) }), others);
             let label = |t: u32| if t % 6 < zeros { 0.0 } else { 5.0 + f64::from(t * 7 % 11) };
             let observed: Vec<Observation> = (0..120).map(|t| Observation::new(label(t))).collect();
             let rows: Vec<f64> = (0..120).map(|t| f64::from(t * 5 % 13)).collect();
@@ -386,13 +388,16 @@ mod tests {
         let new = |kind: Kind| Model::new(kind, 1, kind.default_settings()).unwrap();
         let label = |t: u32| if t % 5 < 2 { 0.0 } else { f64::from(1 + t * 7 % 4) };
         let behind = |others: Vec<Kind>| {
-            let mut trial = Trial::new(new(Kind::Number { noise: (0.5, 0.1) }), others.into_iter().map(new).collect());
+            let mut trial = Trial::new(
+                new(Kind::Number { noise: (0.5, 0.1), transform: Transform::Identity }),
+                others.into_iter().map(new).collect(),
+            );
             for t in 0..200 {
                 trial.learn(Row::Dense(&[f64::from(u8::from(t % 5 < 2))]), Observation::new(label(t))).unwrap();
             }
             trial.behind()[0].1
         };
-        let varying = Kind::Varying { unit: (0.0, 1.0) };
+        let varying = Kind::Varying { unit: (0.0, 1.0), transform: Transform::Identity };
         let (alone, beside) = (behind(vec![varying]), behind(vec![varying, Kind::Count]));
         assert!(alone > 3.0 * beside && beside > 0.0, "{alone} {beside}");
     }
@@ -403,8 +408,11 @@ mod tests {
         let row = |t: u32| [f64::from(t * 7 % 11), (0.3 * f64::from(t)).sin()];
         // The logarithm refuses a row in the middle.
         let label = |t: u32| if t == 70 { -1.0 } else { (0.2 * row(t)[0] + row(t)[1]).exp() + f64::from(t % 3) };
-        let others = vec![new(Kind::LogNumber { noise: (0.5, 0.1) }), new(Kind::Robust { unit: (0.0, 1.0) })];
-        let mut each = Trial::new(new(Kind::Number { noise: (0.5, 0.1) }), others);
+        let others = vec![
+            new(Kind::Number { transform: Transform::Log, noise: (0.5, 0.1) }),
+            new(Kind::Robust { transform: Transform::Identity, unit: (0.0, 1.0) }),
+        ];
+        let mut each = Trial::new(new(Kind::Number { transform: Transform::Identity, noise: (0.5, 0.1) }), others);
         let mut all = each.clone();
         let observed: Vec<Observation> = (0..150).map(|t| Observation::new(label(t))).collect();
         for (t, observed) in (0..).zip(&observed) {

@@ -2,6 +2,7 @@
 
 mod left_out;
 mod log_scale;
+mod of_spread;
 
 use rand::Rng;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -10,13 +11,15 @@ use vi_core::refine::{RefineInfo, RefineSettings};
 use vi_core::{Error, Projection};
 
 use self::log_scale::{FARTHEST, LogScale};
+use self::of_spread::{chosen, of_spread};
 use super::engine::{Engine, EngineWire, Kept, Parts, check_offset};
 use super::linear::NumberPredicted;
 use super::observation::{Given, Observation};
 use super::robust::Robust;
 use super::robust::noise::Noise;
+use super::row::check_row;
 use super::{Coefficient, Draw, OnlineInfo, OnlineSettings, Row, Rows};
-use crate::{Marginal, ModelError};
+use crate::{Marginal, ModelError, Transform};
 
 /// The prior deviation of the intercept of the log spread: small, since the scale of the noise sets the level.
 const LEVEL: f64 = 1e-3;
@@ -33,7 +36,7 @@ const REACH: f64 = 10.0;
 /// predictors `N(a₁, ν₁)` and `N(a₂, ν₂)` before the row, `w` takes the label as [`OnlineRobust`](super::OnlineRobust) does with noise of scale
 /// `s·e^a₂`, and `γ` the moments of `p(r | η₂)`, `r = y − a₁`, with `η₁` and `ε` integrated out. The prior scales of `γ` are always learned, one for each block of
 /// inputs; where nothing varies, `γ` shrinks to 0 and the noise is that of `OnlineRobust`. Inputs more than 10 deviations of the first rows from `x̄` have the spread of the nearest that
-/// are not; `|η₂|` is at most 8. Predictions average over `η₂`. Cost: some twice that of
+/// are not; `|η₂|` is at most 8. With [`spread_inputs`](OnlineSettings::spread_inputs) `η₂` follows these alone. Predictions average over `η₂`. Cost: some twice that of
 /// `OnlineRobust`. A full covariance is needed.
 ///
 /// ```
@@ -71,27 +74,31 @@ impl OnlineVarying {
     /// # Errors
     /// As [`OnlineRobust::with_settings`](super::OnlineRobust::with_settings).
     pub fn with_settings(inputs: usize, settings: OnlineSettings, unit: (f64, f64)) -> Result<Self, ModelError> {
-        Self::of(inputs, settings, Robust { unit, log: false })
+        Self::of_transform(inputs, Transform::Identity, settings, unit)
     }
 
-    /// A model of the logarithm of a positive number, whose predictions are of the number itself, as
-    /// [`OnlineRobust::of_logarithm`](super::OnlineRobust::of_logarithm). `unit` is that of the logarithm.
+    /// A model of a transform of the label, whose predictions are of the label itself, as
+    /// [`OnlineRobust::of_transform`](super::OnlineRobust::of_transform). `unit` is that of the transform.
     ///
     /// # Errors
     /// As [`with_settings`](Self::with_settings).
-    pub fn of_logarithm(inputs: usize, settings: OnlineSettings, unit: (f64, f64)) -> Result<Self, ModelError> {
-        Self::of(inputs, settings, Robust { unit, log: true })
-    }
-
-    fn of(inputs: usize, settings: OnlineSettings, family: Robust) -> Result<Self, ModelError> {
-        let spread = Box::new(Engine::new(inputs, LogScale { unit: family.unit.1 }, of_spread(&settings))?);
+    pub fn of_transform(
+        inputs: usize,
+        transform: Transform,
+        settings: OnlineSettings,
+        unit: (f64, f64),
+    ) -> Result<Self, ModelError> {
+        let (family, own) = (Robust { unit, transform }, of_spread(&settings, inputs));
+        settings.check(inputs)?;
+        let followed = settings.spread_inputs.as_ref().map_or(inputs, Vec::len);
+        let spread = Box::new(Engine::new(followed, LogScale { unit: unit.1 }, own)?);
         Ok(Self { engine: Engine::new(inputs, family, settings)?, spread })
     }
 
-    /// Whether labels are learned by their logarithm; see [`of_logarithm`](Self::of_logarithm).
+    /// The transform of the label that is learned.
     #[must_use]
-    pub fn is_of_logarithm(&self) -> bool {
-        self.engine.family.log
+    pub fn transform(&self) -> Transform {
+        self.engine.family.transform
     }
 
     /// Centre and spread of the labels where no first rows tell them.
@@ -100,7 +107,7 @@ impl OnlineVarying {
         self.engine.family.unit
     }
 
-    /// The spread of the first labels or of their logarithm, in which the model learns.
+    /// The spread of the first labels or of their transform, in which the model learns.
     pub(super) fn prior_unit(&self) -> f64 {
         self.engine.design.target.scale
     }
@@ -123,14 +130,25 @@ impl OnlineVarying {
     }
 
     /// The row as the spread sees it.
-    fn seen_by_spread<'a>(&self, row: Row<'a>, space: &'a mut Vec<f64>) -> Row<'a> {
-        if self.spread.fixed { self.spread.design.within(row, REACH, space) } else { row }
+    ///
+    /// # Errors
+    /// Those of a row of other inputs.
+    fn seen_by_spread<'a>(&self, row: Row<'a>, space: &'a mut [Vec<f64>; 2]) -> Result<Row<'a>, ModelError> {
+        let [own, within] = space;
+        let row = match &self.engine.settings.spread_inputs {
+            None => row,
+            Some(inputs) => {
+                check_row(row, self.engine.design.inputs)?;
+                chosen(row, inputs, own)
+            }
+        };
+        Ok(if self.spread.fixed { self.spread.design.within(row, REACH, within) } else { row })
     }
 
     /// Mean and variance of the log spread at a row.
     fn log_spread(&self, row: Row<'_>) -> Result<Projection, ModelError> {
-        let mut space = Vec::new();
-        let seen = moments(self.spread.project(self.seen_by_spread(row, &mut space), 0.0)?.into_iter());
+        let mut space = <[Vec<f64>; 2]>::default();
+        let seen = moments(self.spread.project(self.seen_by_spread(row, &mut space)?, 0.0)?.into_iter());
         Ok(Projection { mean: seen.mean.clamp(-FARTHEST, FARTHEST), ..seen })
     }
 
@@ -152,7 +170,7 @@ impl OnlineVarying {
         self.predict_at(row, 0.0)
     }
 
-    /// As [`predict`](Self::predict), with a known part of the label, or of its logarithm where that is learned, added.
+    /// As [`predict`](Self::predict), with a known part of the label, or of the transform of it that is learned, added.
     ///
     /// # Errors
     /// As [`predict`](Self::predict).
@@ -208,12 +226,12 @@ impl OnlineVarying {
         })?;
         if let Ok(parts) = &parts {
             let seen = moments(parts.iter().map(|(share, seen, _)| (*share, *seen)));
-            let r = target.inner(observed.label) - observed.offset - target.centre - target.scale * seen.mean;
+            let r = target.transform.of(observed.label) - observed.offset - target.centre - target.scale * seen.mean;
             let variance = seen.variance * target.scale * target.scale;
             let told = Observation::new(r).weight(observed.weight).given(Given::Variance(variance));
             let anew = if self.spread.starts_anew_next() { self.distances_anew(rows).ok().flatten() } else { None };
-            let mut space = Vec::new();
-            let row = self.seen_by_spread(row, &mut space);
+            let mut space = <[Vec<f64>; 2]>::default();
+            let row = self.seen_by_spread(row, &mut space)?;
             let counted = self.spread.counted(|spread| spread.update(row, told));
             if let (Some(rows), Err(_)) = (anew, counted) {
                 self.spread.rows = rows;
@@ -385,17 +403,6 @@ impl OnlineVarying {
     }
 }
 
-/// The settings of the log spread in a model with these.
-fn of_spread(settings: &OnlineSettings) -> OnlineSettings {
-    OnlineSettings {
-        prior_scale: super::PriorScale::Learned,
-        intercept: true,
-        intercept_scale: LEVEL,
-        keep_sample: false,
-        ..settings.clone()
-    }
-}
-
 /// The parts of a prediction, and the log spread.
 type Learned = (Result<Parts<Noise>, ModelError>, Projection);
 
@@ -428,8 +435,9 @@ impl<'de> Deserialize<'de> for OnlineVarying {
         let read = |error: ModelError| serde::de::Error::custom(error);
         let engine = Engine::from_wire(label).map_err(read)?;
         let spread: Box<Engine<LogScale>> = Box::new(Engine::from_wire(spread).map_err(read)?);
-        let alike = engine.design.inputs == spread.design.inputs
-            && spread.settings == of_spread(&engine.settings)
+        let followed = engine.settings.spread_inputs.as_ref().map_or(engine.design.inputs, Vec::len);
+        let alike = followed == spread.design.inputs
+            && spread.settings == of_spread(&engine.settings, engine.design.inputs)
             && spread.family.unit == engine.family.unit.1
             && spread.observations <= engine.observations;
         if alike {

@@ -1,17 +1,17 @@
 //! Models whose kind is a value: the models within, under one name each.
 
 use serde::Serialize;
-use vi_models::ModelError;
 use vi_models::online::family::{Counts, InflatedCounts, LearnedSpread, Probit, SpreadCounts, Trials};
 use vi_models::online::{
     Kind, Model, Observation, OnlineGlm, OnlineLinear, OnlineLogistic, OnlineOrdered, OnlineRobust, OnlineSettings,
     OnlineSoftmax, OnlineVarying, RefineSettings, Row,
 };
+use vi_models::{ModelError, Transform};
 
 const NOISE: (f64, f64) = (3.0, 2.0);
 
 const KINDS: [Kind; 13] = [
-    Kind::Number { noise: NOISE },
+    Kind::Number { transform: Transform::Identity, noise: NOISE },
     Kind::Count,
     Kind::Two,
     Kind::Classes { classes: 3, joint: Some(true) },
@@ -20,8 +20,8 @@ const KINDS: [Kind; 13] = [
     Kind::Trials,
     Kind::Spread { size: 2.5 },
     Kind::LearnedSpread,
-    Kind::Robust { unit: (0.0, 1.0) },
-    Kind::Varying { unit: (0.0, 1.0) },
+    Kind::Robust { transform: Transform::Identity, unit: (0.0, 1.0) },
+    Kind::Varying { transform: Transform::Identity, unit: (0.0, 1.0) },
     Kind::ZeroInflated,
     Kind::Ordered { classes: 3 },
 ];

@@ -8,7 +8,7 @@ use vi_models::online::{
     BeliefKind, Kind, Model, Observation, OnlineGlm, OnlineLinear, OnlineLogistic, OnlineSettings, PriorScale, Row,
     Rows, Standardise, Start,
 };
-use vi_models::{CoreError, ModelError};
+use vi_models::{CoreError, ModelError, Transform};
 
 use crate::{KINDS, bits, numbers, settings, stream};
 
@@ -151,7 +151,14 @@ fn predicting_and_learning_together_is_one_after_the_other_to_the_bit() {
     let rows: Vec<f64> = (0..n * d).map(|_| rng.sample(StandardNormal)).collect();
     let sums: Vec<f64> = rows.chunks(d).map(|x| x[0] + 0.5 * x[1] - 0.3 * x[2]).collect();
     let models = [
-        (Model::new(Kind::Number { noise: (0.1, 1e-5) }, d, OnlineLinear::default_settings()), sums.clone()),
+        (
+            Model::new(
+                Kind::Number { transform: Transform::Identity, noise: (0.1, 1e-5) },
+                d,
+                OnlineLinear::default_settings(),
+            ),
+            sums.clone(),
+        ),
         (
             Model::new(Kind::Two, d, OnlineSettings { start: Start::OnePass, ..OnlineSettings::default() }),
             sums.iter().map(|sum| f64::from(*sum > 0.0)).collect(),

@@ -3,8 +3,8 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
-use vi_models::ModelError;
 use vi_models::online::{Kind, Model, Observation, OnlineLinear, OnlineSettings, PriorScale, Row, Standardise};
+use vi_models::{ModelError, Transform};
 
 /// Rows of `d` standard normal inputs; the label is made of those with a weight, and noise.
 fn rows(n: usize, weights: &[f64], noise: f64, seed: u64) -> Vec<(Vec<f64>, f64)> {
@@ -115,7 +115,7 @@ fn a_move_is_exact_for_a_linear_model() {
 fn parts_pauses_and_batches_change_no_bit_and_parts_merge() {
     let weights = [1.0, -2.0, 0.0, 0.0, 0.0, 0.3, 0.3];
     let settings = OnlineSettings { blocks: vec![2, 3, 2], standardise: fixed(7), ..OnlineSettings::default() };
-    for kind in [Kind::Number { noise: (0.1, 1e-5) }, Kind::Two] {
+    for kind in [Kind::Number { transform: Transform::Identity, noise: (0.1, 1e-5) }, Kind::Two] {
         let fresh = || Model::new(kind, 7, settings.clone()).unwrap();
         let label = |y: f64| if kind == Kind::Two { f64::from(y > 0.0) } else { y };
         let data = rows(600, &weights, 1.0, 9);

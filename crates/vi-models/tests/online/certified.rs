@@ -4,6 +4,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Gamma, Poisson, StandardNormal, StudentT};
+use vi_models::Transform;
 use vi_models::online::{Certificate, Kind, Memory, Model, Observation, OnlineLinear};
 
 /// Inputs.
@@ -190,7 +191,7 @@ fn follow(stream: &mut Stream, memory: Memory, found: &mut Found) {
 
 #[test]
 fn intervals_hold_what_they_say_on_streams_that_drift() {
-    let number = Kind::Number { noise: OnlineLinear::DEFAULT_NOISE };
+    let number = Kind::Number { transform: Transform::Identity, noise: OnlineLinear::DEFAULT_NOISE };
     let four = Kind::Classes { classes: 4, joint: None };
     let streams = if crate::slow() { 10 } else { 1 };
     println!("labels, memory, world: own %, certified %, windows off by > 4 points, below 86 %, width or size");

@@ -11,6 +11,7 @@ mod doors;
 mod drift;
 mod exact;
 mod families;
+mod fractions;
 mod hashed;
 mod inflated;
 mod learning;

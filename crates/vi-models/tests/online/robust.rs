@@ -4,7 +4,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal, StudentT};
 use vi_models::online::{BeliefKind, Memory, OnlineLinear, OnlineRobust, OnlineSettings, Standardise};
-use vi_models::{Marginal, ModelError};
+use vi_models::{Marginal, ModelError, Transform};
 
 const WEIGHTS: [f64; 3] = [1.0, -0.5, 0.25];
 
@@ -107,12 +107,13 @@ fn a_unit_of_the_label_changes_the_evidence_by_its_logarithm() {
     let thousands: Vec<f64> = labels.iter().map(|y| 1000.0 * y).collect();
     let (shape, rate) = OnlineLinear::DEFAULT_NOISE;
     let linear = |labels: &[f64]| {
-        let mut model = OnlineLinear::of_logarithm(3, OnlineLinear::default_settings(), shape, rate).unwrap();
+        let mut model =
+            OnlineLinear::of_transform(3, Transform::Log, OnlineLinear::default_settings(), shape, rate).unwrap();
         model.update_batch(&rows, labels).unwrap();
         (model.evidence(), model.predict(&[0.1, 0.2, 0.3]).unwrap())
     };
     let robust = |labels: &[f64]| {
-        let mut model = OnlineRobust::of_logarithm(3, OnlineSettings::default(), (0.0, 1.0)).unwrap();
+        let mut model = OnlineRobust::of_transform(3, Transform::Log, OnlineSettings::default(), (0.0, 1.0)).unwrap();
         model.update_batch(&rows, labels).unwrap();
         (model.evidence(), model.predict(&[0.1, 0.2, 0.3]).unwrap())
     };
@@ -133,7 +134,7 @@ fn a_unit_of_the_label_changes_the_evidence_by_its_logarithm() {
 
 #[test]
 fn labels_without_a_logarithm_are_refused_and_change_nothing() {
-    let mut model = OnlineRobust::of_logarithm(1, OnlineSettings::default(), (0.0, 1.0)).unwrap();
+    let mut model = OnlineRobust::of_transform(1, Transform::Log, OnlineSettings::default(), (0.0, 1.0)).unwrap();
     for t in 0..80 {
         model.update(&[f64::from(t % 7)], f64::from(t % 5) + 1.0).unwrap();
     }

@@ -3,8 +3,8 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
-use vi_models::ModelError;
 use vi_models::online::{BeliefKind, Kind, Memory, Model, Observation, OnlineSettings, PriorScale, Row, Sandwich};
+use vi_models::{ModelError, Transform};
 
 /// A regression on two inputs, whose noise grows with the first.
 struct Data {
@@ -40,7 +40,7 @@ impl Data {
     }
 }
 
-const NUMBER: Kind = Kind::Number { noise: (1e-6, 1e-6) };
+const NUMBER: Kind = Kind::Number { transform: Transform::Identity, noise: (1e-6, 1e-6) };
 
 /// The inverse of a symmetric matrix of three rows, by its cofactors.
 fn inverse(a: [[f64; 3]; 3]) -> [[f64; 3]; 3] {

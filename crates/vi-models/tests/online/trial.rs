@@ -3,13 +3,16 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Gamma, Poisson, StandardNormal, StudentT};
+use vi_models::Transform;
 use vi_models::online::{Kind, Model, Observation, OnlineLinear, Row, Trial};
 
-const NUMBERS: [Kind; 4] = [
-    Kind::Number { noise: OnlineLinear::DEFAULT_NOISE },
-    Kind::Robust { unit: (0.0, 1.0) },
-    Kind::LogNumber { noise: OnlineLinear::DEFAULT_NOISE },
-    Kind::LogRobust { unit: (0.0, 1.0) },
+const NUMBERS: [Kind; 6] = [
+    Kind::Number { transform: Transform::Identity, noise: OnlineLinear::DEFAULT_NOISE },
+    Kind::Robust { transform: Transform::Identity, unit: (0.0, 1.0) },
+    Kind::Number { transform: Transform::Log, noise: OnlineLinear::DEFAULT_NOISE },
+    Kind::Robust { transform: Transform::Log, unit: (0.0, 1.0) },
+    Kind::Number { transform: Transform::Logit, noise: OnlineLinear::DEFAULT_NOISE },
+    Kind::Robust { transform: Transform::Logit, unit: (0.0, 1.0) },
 ];
 
 fn chosen(kinds: &[Kind], n: usize, mut label: impl FnMut(f64, &mut ChaCha8Rng) -> f64) -> Trial {
@@ -32,6 +35,9 @@ fn the_family_that_made_the_labels_is_chosen() {
     assert_eq!(chosen(&NUMBERS, 300, |x, rng| x + 0.5 * tails.sample(rng)).chosen(), NUMBERS[1]);
     assert_eq!(chosen(&NUMBERS, 300, |x, rng| (x + normal(rng)).exp()).chosen(), NUMBERS[2]);
     assert_eq!(chosen(&NUMBERS, 300, |x, rng| (x + tails.sample(rng)).exp()).chosen(), NUMBERS[3]);
+    let fraction = |t: f64| Transform::Logit.inverse(t);
+    assert_eq!(chosen(&NUMBERS, 300, |x, rng| fraction(0.5 + x + normal(rng))).chosen(), NUMBERS[4]);
+    assert_eq!(chosen(&NUMBERS, 300, |x, rng| fraction(0.5 + x + 0.5 * tails.sample(rng))).chosen(), NUMBERS[5]);
     let counts = [Kind::Count, Kind::LearnedSpread, Kind::ZeroInflated];
     let count = |mean: f64, rng: &mut ChaCha8Rng| Poisson::new(mean.max(1e-300)).unwrap().sample(rng);
     assert_eq!(chosen(&counts, 300, |x, rng| count((1.0 + 0.3 * x).exp(), rng)).chosen(), counts[0]);
@@ -55,7 +61,7 @@ fn what_cannot_learn_a_row_is_out() {
 
 #[test]
 fn a_row_that_nobody_learns_is_an_error_and_no_candidate_is_out() {
-    let mut trial = chosen(&NUMBERS, 30, |x, _| x.exp());
+    let mut trial = chosen(&NUMBERS[..4], 30, |x, _| x.exp());
     assert!(trial.learn(Row::Dense(&[0.0]), Observation::new(f64::NAN)).is_err());
     assert_eq!(trial.rows(), 30);
     assert!(trial.behind().iter().all(|(_, nats)| nats.is_finite()));

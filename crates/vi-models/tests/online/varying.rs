@@ -3,7 +3,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal, StudentT};
-use vi_models::online::{Memory, Observation, OnlineRobust, OnlineSettings, OnlineVarying, Standardise};
+use vi_models::online::{Kind, Memory, Model, Observation, OnlineRobust, OnlineSettings, OnlineVarying, Standardise};
 use vi_models::{Interval, ModelError, Student};
 
 const WEIGHTS: [f64; 3] = [1.0, -0.5, 0.25];
@@ -201,4 +201,84 @@ fn an_input_far_out_does_not_pin_either_predictor() {
     let model = learned(&x, &y);
     let far = [1e3, 1e9].map(|far| model.predict(&[0.0, 0.0, far]).unwrap().standard_deviation());
     assert!(far.iter().all(|deviation| deviation.is_finite()), "{far:?}");
+}
+
+#[test]
+fn a_spread_follows_the_inputs_that_are_named() {
+    let (x, y) = rows(600, 8, SPREAD);
+    let names = || ["a", "b", "c"].map(str::to_owned).to_vec();
+    let of = |spread_inputs: Option<Vec<usize>>| {
+        let settings = OnlineSettings { spread_inputs, names: names(), ..OnlineSettings::default() };
+        let mut model = OnlineVarying::with_settings(3, settings, (0.0, 1.0)).unwrap();
+        model.update_batch(&x, &y).unwrap();
+        model
+    };
+    let told = |model: &OnlineVarying| {
+        let own = model.spread_coefficients().unwrap().into_iter().skip(1);
+        own.map(|own| (own.name, own.belief.mean(), own.belief.standard_deviation())).collect::<Vec<_>>()
+    };
+    let (all, every, one) = (of(None), of(Some(vec![0, 1, 2])), of(Some(vec![2])));
+    assert_eq!(told(&all), told(&every));
+    assert_eq!(all.predict(&[0.3, 1.0, -2.0]).unwrap(), every.predict(&[0.3, 1.0, -2.0]).unwrap());
+    let [(name, mean, sd)] = told(&one).try_into().unwrap();
+    assert!(name == "c" && (mean - SPREAD[2]).abs() < 4.0 * sd, "{name} {mean} {sd}");
+    // The first input changes the spread of `all` alone; what is not known of its weight changes both.
+    let ratio = |model: &OnlineVarying| {
+        let half = |a: f64| model.predict(&[a, 0.0, 0.0]).unwrap().interval(0.5).unwrap();
+        let [wide, narrow] = [2.0, -2.0].map(|a| half(a).upper - half(a).lower);
+        wide / narrow
+    };
+    assert!((ratio(&one) - 1.0).abs() < 0.05 && ratio(&all) > 5.0, "{} {}", ratio(&one), ratio(&all));
+    let again: OnlineVarying = serde_json::from_str(&text(&one)).unwrap();
+    assert_eq!(text(&again), text(&one));
+    // Without any it is the spread of all rows.
+    let none = of(Some(Vec::new()));
+    let mut robust =
+        OnlineRobust::with_settings(3, OnlineSettings { names: names(), ..OnlineSettings::default() }, (0.0, 1.0))
+            .unwrap();
+    robust.update_batch(&x, &y).unwrap();
+    assert!(told(&none).is_empty() && (ratio(&none) - 1.0).abs() < 0.05);
+    // The level of the log spread is known to 10⁻³ beforehand.
+    assert!((none.noise().1 / robust.noise().1 - 1.0).abs() < 0.01, "{:?} {:?}", none.noise(), robust.noise());
+}
+
+/// Blocks, names, scales and features of the spread are those of its inputs.
+#[test]
+fn settings_of_a_spread_are_those_of_its_inputs() {
+    let (x, y) = rows(300, 9, SPREAD);
+    let fixed = Standardise::Fixed { centres: vec![0.0, 0.1, 0.2], scales: vec![1.0, 2.0, 3.0] };
+    for standardise in [fixed, Standardise::FirstRows { rows: 50, centre: true }] {
+        let blocks = vec![1, 2];
+        let settings = OnlineSettings { blocks, as_they_are: 1, standardise, ..OnlineSettings::default() };
+        let of = |spread_inputs: Option<Vec<usize>>| {
+            let settings = OnlineSettings { spread_inputs, ..settings.clone() };
+            let mut model = OnlineVarying::with_settings(3, settings, (0.0, 1.0)).unwrap();
+            model.update_batch(&x, &y).unwrap();
+            model
+        };
+        let (all, every) = (of(None), of(Some(vec![0, 1, 2])));
+        let told = |model: &OnlineVarying| model.spread_coefficients().unwrap();
+        assert_eq!(told(&all), told(&every));
+        let part: OnlineVarying = serde_json::from_str(&text(&of(Some(vec![1, 2])))).unwrap();
+        assert_eq!(told(&part).len(), 3);
+        assert!((told(&part)[2].belief.mean() - SPREAD[2]).abs() < 0.2, "{:?}", told(&part)[2]);
+    }
+    for spread_inputs in [vec![3], vec![1, 0], vec![0, 0]] {
+        let settings = OnlineSettings { spread_inputs: Some(spread_inputs), ..OnlineSettings::default() };
+        let refused = OnlineVarying::with_settings(3, settings.clone(), (0.0, 1.0)).unwrap_err();
+        assert!(refused.to_string().contains("spread_inputs"), "{refused}");
+    }
+    let settings = OnlineSettings { spread_inputs: Some(vec![0]), ..OnlineSettings::default() };
+    let refused = Model::new(Kind::Count, 3, settings).unwrap_err();
+    assert!(matches!(refused, ModelError::Unsupported { .. }), "{refused}");
+    let mut model = OnlineVarying::with_settings(
+        3,
+        OnlineSettings { spread_inputs: Some(vec![1]), ..OnlineSettings::default() },
+        (0.0, 1.0),
+    )
+    .unwrap();
+    let before = text(&model);
+    assert!(model.predict(&[1.0]).is_err() && model.predict(&[1.0, f64::NAN, 0.0]).is_err());
+    assert_eq!(text(&model), before);
+    assert!(model.update(&[1.0, 2.0], 0.3).is_err());
 }

@@ -50,6 +50,11 @@ struct Reader {
 /// The target, with the column of its event if it is a time.
 type Left = (String, Option<String>);
 
+/// What stands before `~` where the terms of the spread follow.
+const SPREAD: &str = "sigma";
+/// The function of a target of times.
+const TIMES: &str = "Surv";
+
 /// The target before `~`.
 ///
 /// # Errors
@@ -61,7 +66,7 @@ fn left(tokens: &[Token]) -> Result<Left, String> {
         [one] => names(one)
             .map(|name| (name, None))
             .ok_or_else(|| "one column, the target, must stand before `~`".to_owned()),
-        [surv, ..] if surv.what == What::Name("Surv".to_owned()) => match tokens {
+        [surv, ..] if surv.what == What::Name(TIMES.to_owned()) => match tokens {
             [_, open, time, comma, event, close] if is(open, '(') && is(comma, ',') && is(close, ')') => {
                 let both = names(time).zip(names(event)).filter(|(time, event)| time != event);
                 both.map(|(time, event)| (time, Some(event)))
@@ -69,6 +74,9 @@ fn left(tokens: &[Token]) -> Result<Left, String> {
             _ => None,
         }
         .ok_or_else(|| "`Surv(time, event)` has two columns, the time and whether the event came then".to_owned()),
+        [surv, ..] if matches!(&surv.what, What::Name(name) if name.eq_ignore_ascii_case(TIMES)) => {
+            Err(format!("times of events are written `{TIMES}(time, event)`, with this capital, at {}", surv.at))
+        }
         _ => Err("one column, the target, must stand before `~`; functions of the target are not supported".to_owned()),
     }
 }
@@ -78,25 +86,56 @@ fn left(tokens: &[Token]) -> Result<Left, String> {
 /// # Errors
 /// A `Surv` of other than two columns.
 pub(crate) fn of_times(text: &str) -> Result<Left, String> {
-    if text.starts_with("Surv(") { left(&tokens(text)?) } else { Ok((text.to_owned(), None)) }
+    let begins = text.get(..=TIMES.len()).is_some_and(|begin| begin.eq_ignore_ascii_case("Surv("));
+    if begins { left(&tokens(text)?) } else { Ok((text.to_owned(), None)) }
 }
 
-/// The target, if there is one, and the right side.
+/// A formula in parts.
+pub(super) struct Parsed {
+    /// The target, if there is one.
+    pub(super) left: Option<Left>,
+    pub(super) right: Node,
+    /// What stands after `sigma ~`, and the place of that.
+    pub(super) spread: Option<(Node, usize)>,
+}
+
+/// The parts of a formula.
 ///
 /// # Errors
 /// The unreadable part and its place.
-pub(super) fn parse(text: &str) -> Result<(Option<Left>, Node), String> {
-    let mut tokens = tokens(text)?;
+pub(super) fn parse(text: &str) -> Result<Parsed, String> {
+    let (mut tokens, end) = (tokens(text)?, text.chars().count() + 1);
+    let is_spread = |three: &[Token]| {
+        let signs = [&three[0], &three[2]].map(|token| &token.what) == [&What::Sign(','), &What::Sign('~')];
+        signs && three[1].what == What::Name(SPREAD.to_owned())
+    };
+    let spread = tokens.windows(3).position(is_spread).map(|place| tokens.split_off(place));
     let target = match tokens.iter().position(|token| token.what == What::Sign('~')) {
         None | Some(0) => None,
         Some(end) => Some(left(&tokens[..end])?),
     };
     let from = tokens.iter().position(|token| token.what == What::Sign('~')).map_or(0, |place| place + 1);
-    let tokens = tokens.split_off(from).into_iter().peekable();
-    let mut reader = Reader { tokens, end: text.chars().count() + 1, depth: 0 };
+    let end_of_right = spread.as_ref().map_or(end, |tokens| tokens[0].at);
+    let right = whole(tokens.split_off(from), end_of_right)?;
+    let spread = match spread {
+        None => None,
+        Some(mut tokens) => {
+            let at = tokens[1].at;
+            Some((whole(tokens.split_off(3), end)?, at))
+        }
+    };
+    Ok(Parsed { left: target, right, spread })
+}
+
+/// A sum of terms and nothing else; `end` is the place after it.
+fn whole(tokens: Vec<Token>, end: usize) -> Result<Node, String> {
+    let mut reader = Reader { tokens: tokens.into_iter().peekable(), end, depth: 0 };
     let node = reader.sum()?;
     match reader.tokens.next() {
-        None => Ok((target, node)),
+        None => Ok(node),
+        Some(Token { what: What::Sign(','), at }) => {
+            Err(format!("unexpected text at {at}; after a comma stands `{SPREAD} ~` with what the spread follows"))
+        }
         Some(token) => Err(format!("unexpected text at {}", token.at)),
     }
 }

@@ -52,6 +52,46 @@ fn a_point_is_every_column() {
 }
 
 #[test]
+fn a_spread_follows_terms_of_the_target() {
+    let columns = ["a", "b", "g"].map(str::to_owned);
+    let read = |text: &str| -> Result<String, String> {
+        let read = Formula::parse(text).and_then(|read| read.terms(&columns)).map_err(|error| error.to_string())?;
+        let word = |term: &Product| term.iter().map(|factor| factor.column.clone()).collect::<Vec<_>>().join(":");
+        let Some(own) = read.spread else { return Ok("none".to_owned()) };
+        let curves = own.curves.iter().map(|curve| format!("s({})", curve.columns.join(",")));
+        Ok(own.terms.iter().map(word).chain(curves).chain([own.at.to_string()]).collect::<Vec<_>>().join(" "))
+    };
+    let ok = |text: &str| Ok::<_, String>(text.to_owned());
+    assert_eq!(read("y ~ a + b"), ok("none"));
+    assert_eq!(read("y ~ a + b, sigma ~ b"), ok("b 12"));
+    assert_eq!(read("a + s(b), sigma ~ s(b) + 1"), ok("b s(b) 11"));
+    assert_eq!(read("y ~ ., sigma ~ . - a"), ok("b g 8"));
+    assert_eq!(read("y ~ . + (1 | g), sigma ~ ."), ok("a b 18"));
+    assert_eq!(read("y ~ a*b, sigma ~ a:b"), ok("a:b 10"));
+    assert_eq!(read("y ~ a, sigma ~ 1"), ok("8"));
+    // A column may be called so.
+    assert_eq!(Formula::parse("sigma ~ a").unwrap().target.as_deref(), Some("sigma"));
+    for (text, told) in [
+        ("y ~ a, sigma ~ b", "`b`, which the spread (`sigma ~` at 8) is to follow, is no term of the target"),
+        ("y ~ a + b, sigma ~ a:b", "`a:b`, which the spread"),
+        (
+            "y ~ a, sigma ~ s(a)",
+            "`a`, which the spread (`sigma ~` at 8) is to follow, is no term of the target (the curve at 16)",
+        ),
+        ("y ~ a + (1 | g), sigma ~ (1 | g)", "follows no groups; there is one at 26"),
+        ("y ~ a, sigma ~ 0 + a", "a level of its own in any case; there is a 0"),
+        ("y ~ a, sigma ~", "a column is expected at 15"),
+        ("y ~ a + , sigma ~ a", "a column is expected at 9"),
+        ("y ~ a, sigma ~ a, sigma ~ a", "unexpected text at 17; after a comma"),
+        ("y ~ a, tau ~ a", "unexpected text at 6; after a comma stands `sigma ~`"),
+        ("y ~ a, b", "unexpected text at 6"),
+    ] {
+        let refused = read(text).unwrap_err();
+        assert!(refused.contains(told), "{text}: {refused}");
+    }
+}
+
+#[test]
 fn a_group_has_intercepts_and_slopes_beside_lines() {
     let read =
         |text: &str| Formula::parse(text).and_then(|read| read.terms(&["a".to_owned(), "g".to_owned()])).unwrap();
@@ -125,6 +165,8 @@ fn what_cannot_be_read_is_told_with_its_place() {
         ("Surv(t) ~ a", "`Surv(time, event)` has two columns"),
         ("Surv(t, t) ~ a", "`Surv(time, event)` has two columns"),
         ("Surv(t, d ~ a", "`Surv(time, event)` has two columns"),
+        ("surv(t, d) ~ a", "times of events are written `Surv(time, event)`, with this capital, at 1"),
+        ("SURV(t, d) ~ a", "with this capital, at 1"),
         ("y ~ a^b", "a power from 1 to 8 is expected at 7"),
         ("y ~ I(a)", "as in `I(a^2)`"),
         ("y ~ `a", "has no end"),

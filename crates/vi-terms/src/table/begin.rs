@@ -122,6 +122,7 @@ fn document_of(
         records
     };
     let (mut target, mut schema, asked) = inferred(options, known, named, columns, (all, records))?;
+    check_spread(options, &asked, &target)?;
     if let (Some(shape), true) = (options.shape, !asked.is_empty() || columns.entries().is_some()) {
         let what = if asked.is_empty() { "not available for a sparse file" } else { "the formula names its own terms" };
         return Err(wrong("shape", &format!("{shape:?}").to_lowercase(), what));
@@ -162,8 +163,9 @@ fn document_of(
         scales: None,
         unscaled: options.unscaled,
         family: options.family,
-        unlogged: known.unlogged,
         counted: options.family == Family::Auto && !known.uncounted && target.may_be_counts(records, columns)?,
+        spread: asked.spread.as_ref().map(|spread| schema.inputs_of(spread)),
+        refused: known.refused.clone(),
         keep_sample: !options.no_sample,
         blocks: schema.shape.as_ref().map_or_else(Vec::new, Terms::block_sizes),
         as_they_are: schema.shape.as_ref().map_or(0, |terms| terms.width() - terms.inputs().len()),
@@ -210,6 +212,25 @@ fn document_of(
     Ok(document)
 }
 
+/// Checks that the family has a spread of its own, where the formula says what it follows.
+///
+/// # Errors
+/// [`TermsError::Option`].
+fn check_spread(options: &Options, asked: &Asked, target: &Target) -> Result<(), TermsError> {
+    let Some(spread) = &asked.spread else { return Ok(()) };
+    if target.kind != TargetKind::Number {
+        let text = options.formula.as_deref().unwrap_or_default();
+        return Err(wrong("formula", text, &format!("`sigma ~` at {} is for a target of numbers", spread.at)));
+    }
+    let taken = match options.family {
+        Family::Auto | Family::Number | Family::Varying | Family::LogVarying | Family::LogitVarying => true,
+        Family::Robust | Family::LogRobust | Family::LogitRobust => spread.terms.is_empty(),
+        _ => false,
+    };
+    let what = format!("has no spread that follows inputs, as `sigma ~` at {} asks for; `varying` has", spread.at);
+    if taken { Ok(()) } else { Err(wrong("family", options.family.name(), &what)) }
+}
+
 /// The target, the schema and the terms of the formula: levels by `all` records, everything else by `records`.
 ///
 /// # Errors
@@ -249,7 +270,9 @@ fn with_schema(
         inputs: options.inputs.map(|inputs| inputs as usize),
         levels: usize::from(options.levels),
         formula: named.formula.as_ref(),
-        apart: known.belief.is_none() && options.takes_groups(&target.kind),
+        apart: known.belief.is_none()
+            && options.takes_groups(&target.kind)
+            && named.formula.as_ref().is_none_or(|formula| formula.spread_at().is_none()),
         rows: &named.rows,
     };
     let (schema, asked) = infer(columns.names(), all, &settings)?;

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use vi_core::Row;
+use vi_models::Transform;
 use vi_models::online::{Kind, Model, Start, Trial};
 
 use crate::TermsError;
@@ -63,13 +64,15 @@ const COUNTS: [&str; 3] = ["poisson", "negative-binomial", "zero-inflated"];
 
 /// The name of a family.
 fn name(kind: Kind) -> &'static str {
+    let of = |transform: Transform, [identity, log, logit]: [&'static str; 3]| match transform {
+        Transform::Identity => identity,
+        Transform::Log => log,
+        Transform::Logit => logit,
+    };
     match kind {
-        Kind::Number { .. } => "gaussian",
-        Kind::Robust { .. } => "robust",
-        Kind::LogNumber { .. } => "log-normal",
-        Kind::LogRobust { .. } => "log-robust",
-        Kind::Varying { .. } => "varying",
-        Kind::LogVarying { .. } => "log-varying",
+        Kind::Number { transform, .. } => of(transform, ["gaussian", "log-normal", "logit-normal"]),
+        Kind::Robust { transform, .. } => of(transform, ["robust", "log-robust", "logit-robust"]),
+        Kind::Varying { transform, .. } => of(transform, ["varying", "log-varying", "logit-varying"]),
         Kind::Count => "poisson",
         Kind::LearnedSpread => "negative-binomial",
         Kind::ZeroInflated => "zero-inflated",
@@ -132,14 +135,22 @@ fn among(
     let (plain, others) = plan.kinds(&target.kind, schema.names().len());
     let model = new(plain)?;
     // A kind that does not take the belief is none of the candidates.
-    let enough = |kind: &Kind| records.len() >= FEWEST_OF_LOG || !matches!(kind, Kind::LogVarying { .. });
-    let others: Vec<Model> = others.into_iter().filter(enough).filter_map(|kind| tried(kind).ok()).collect();
+    let place = target.places(columns)?;
+    let are_fractions = || {
+        let mut labels = records.iter().filter_map(|record| target.label(record, place, NOWHERE).ok().flatten());
+        labels.all(|label| Transform::Logit.supports(label))
+    };
+    let allowed = |kind: &Kind| match kind {
+        Kind::Varying { transform: Transform::Log, .. } => records.len() >= FEWEST_OF_LOG,
+        other => other.transform() != Transform::Logit || are_fractions(),
+    };
+    let others: Vec<Model> = others.into_iter().filter(allowed).filter_map(|kind| tried(kind).ok()).collect();
     if others.is_empty() {
         return Ok((model, None));
     }
     // The records have their means already.
     let as_they_are = Means::default();
-    let (mut groups, label) = (plan.groups.clone().map(|(groups, _)| groups), target.places(columns)?);
+    let mut groups = plan.groups.clone().map(|(groups, _)| groups);
     let mut reader = Reader::new(schema, &model, columns)?.grouped(groups.as_ref(), columns)?;
     let mut trial = Trial::new(tried(plain)?, others);
     let (mut values, mut observed) = (Vec::new(), Vec::new());
@@ -148,7 +159,7 @@ fn among(
             break;
         }
         // Learning reports the error of a bad record.
-        let Ok(Some(label)) = target.label(record, label, NOWHERE) else { continue };
+        let Ok(Some(label)) = target.label(record, place, NOWHERE) else { continue };
         let seen = reader.observed(groups.as_ref(), record, label);
         reader.add(groups.as_mut(), record);
         match reader.row(&as_they_are, record, NOWHERE) {

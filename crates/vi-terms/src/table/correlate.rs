@@ -6,9 +6,9 @@
 
 use vi_core::Row;
 use vi_linalg::faer::{Mat, Par};
-use vi_models::ModelError;
 use vi_models::online::family::{Counts, Logit};
 use vi_models::online::{Component, Effects, GroupedGlm, GroupedLinear, GroupedSettings, Kind, Observation};
+use vi_models::{ModelError, Transform};
 
 use crate::formula::Group;
 use crate::table::choose::spread_out;
@@ -37,8 +37,8 @@ const SIZES: (f64, f64) = (0.01, 100.0);
 /// The form in which a family sees the labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Seen {
-    /// By their logarithm.
-    log: bool,
+    /// By this transform.
+    transform: Transform,
     /// With outliers, which are brought nearer.
     outliers: bool,
 }
@@ -46,9 +46,7 @@ pub(crate) struct Seen {
 impl Seen {
     /// As a kind of models sees them.
     pub(crate) fn by(kind: Kind) -> Self {
-        let log = matches!(kind, Kind::LogNumber { .. } | Kind::LogRobust { .. } | Kind::LogVarying { .. });
-        let gaussian = matches!(kind, Kind::Number { .. } | Kind::LogNumber { .. });
-        Self { log, outliers: !gaussian }
+        Self { transform: kind.transform(), outliers: !matches!(kind, Kind::Number { .. }) }
     }
 }
 
@@ -91,9 +89,7 @@ pub(crate) fn correlate(
                 Some("numbers, counts and two classes")
             }
             (TargetKind::Survival(_), _) => Some("numbers, counts and two classes"),
-            (_, Kind::Varying { .. } | Kind::LogVarying { .. }) => {
-                Some("families whose spread does not follow the inputs")
-            }
+            (_, Kind::Varying { .. }) => Some("families whose spread does not follow the inputs"),
             _ => None,
         };
         if let Some(others) = others {
@@ -146,7 +142,7 @@ fn rows(
             continue;
         }
         let Row::Dense(row) = encoded.row(schema, false) else { continue };
-        let y = if seen.log { label.ln() } else { label };
+        let y = seen.transform.of(label);
         let Some(group) = levels.iter().position(|level| row[*level] != 0.0).filter(|_| y.is_finite()) else {
             continue;
         };

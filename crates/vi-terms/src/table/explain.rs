@@ -21,7 +21,7 @@ pub struct Explanation {
     /// The parts in which the row differs from the average row, by their places among the [names](Explainer::names), each with its contribution
     /// `c_k = Σ_{j ∈ k} (x_j − x̄_j)·w_j`; correlated effects of a group are `w_j` at the means of their inputs.
     pub parts: Vec<(usize, Marginal)>,
-    /// The linear predictor `η`: the target, its logarithm, the logarithm of its mean, the log odds of the second of two classes, or of any class
+    /// The linear predictor `η`: the target, its logarithm or log odds where the model is of these, the logarithm of its mean, the log odds of the second of two classes, or of any class
     /// above the lowest where they have an order.
     pub predictor: Marginal,
 }

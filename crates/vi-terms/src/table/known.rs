@@ -1,8 +1,8 @@
 //! Facts that a look at a table, or a failed pass, has shown, and what the next one makes of them.
 
 use vi_core::Error::{Label, NegativeVariance, NotPositiveDefinite, Unresolved};
-use vi_models::ModelError;
 use vi_models::online::BeliefKind;
+use vi_models::{ModelError, Transform};
 
 use crate::TermsError;
 use crate::formula::Formula;
@@ -24,8 +24,8 @@ pub struct Known {
     pub(crate) values: Vec<String>,
     /// Rows from all over the table with their numbers; none where its first rows are all of it, or nobody has looked.
     pub(crate) sample: Numbered,
-    /// Whether the target has values without a logarithm.
-    pub(crate) unlogged: bool,
+    /// Values of the target that a transform has not.
+    pub(crate) refused: Vec<f64>,
     /// Whether the target has values that are no counts.
     pub(crate) uncounted: bool,
 }
@@ -87,9 +87,9 @@ impl Known {
             return Ok(Some("with the square root of the precision"));
         }
         let is_chosen = matches!(options.family, Family::Auto | Family::Number);
-        if is_chosen && !self.unlogged && is_of_logarithm(error) {
-            self.unlogged = true;
-            return Ok(Some("without the logarithm"));
+        if let Some(label) = without_transform(error).filter(|label| is_chosen && !self.refused.contains(label)) {
+            self.refused.push(label);
+            return Ok(Some(if label > 0.0 { "without log odds" } else { "without logarithms and log odds" }));
         }
         if options.family == Family::Auto
             && !self.uncounted
@@ -119,9 +119,13 @@ fn is_of_rounding(error: &TermsError) -> bool {
     matches!(error, NegativeVariance { .. } | NotPositiveDefinite { .. } | Unresolved { .. })
 }
 
-/// Whether the logarithm of a number was to be learned, and it has none.
-fn is_of_logarithm(error: &TermsError) -> bool {
-    matches!(error, TermsError::Row { source: ModelError::Core(Label { label, .. }), .. } if *label <= 0.0)
+/// A number whose logarithm or log odds were to be learned, and that has none.
+fn without_transform(error: &TermsError) -> Option<f64> {
+    match error {
+        TermsError::Row { source: ModelError::Core(Label { label, .. }), .. } => Some(*label),
+        _ => None,
+    }
+    .filter(|label| !Transform::Logit.supports(*label))
 }
 
 /// Whether the first rows have not shown a class of the target.

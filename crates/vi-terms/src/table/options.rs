@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use vi_models::Transform;
 use vi_models::online::BeliefKind;
 
 use crate::table::target::TargetKind;
@@ -113,7 +114,9 @@ impl Options {
     /// Whether a model of this target can keep the effects of a group by themselves.
     pub(crate) fn takes_groups(&self, target: &TargetKind) -> bool {
         let of_family = match self.family {
-            Family::Auto | Family::Number | Family::Gaussian | Family::LogNormal => *target == TargetKind::Number,
+            Family::Auto | Family::Number | Family::Gaussian | Family::LogNormal | Family::LogitNormal => {
+                *target == TargetKind::Number
+            }
             Family::Count | Family::Poisson => *target == TargetKind::Count,
             _ => false,
         };
@@ -170,6 +173,12 @@ pub enum Family {
     Varying,
     /// A positive number with such noise in its logarithm.
     LogVarying,
+    /// A fraction with Gaussian noise in its log odds.
+    LogitNormal,
+    /// A fraction with Student-t noise in its log odds.
+    LogitRobust,
+    /// A fraction with such noise in its log odds as follows the inputs.
+    LogitVarying,
     /// Two or more classes.
     Classes,
     /// Classes in an order: of numbers theirs, of texts that in which the classes are named.
@@ -186,7 +195,7 @@ pub enum Family {
 
 impl Family {
     /// All families.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 17] = [
         Self::Auto,
         Self::Number,
         Self::Gaussian,
@@ -195,6 +204,9 @@ impl Family {
         Self::LogRobust,
         Self::Varying,
         Self::LogVarying,
+        Self::LogitNormal,
+        Self::LogitRobust,
+        Self::LogitVarying,
         Self::Classes,
         Self::Ordered,
         Self::Count,
@@ -215,12 +227,24 @@ impl Family {
             Self::LogRobust => "log-robust",
             Self::Varying => "varying",
             Self::LogVarying => "log-varying",
+            Self::LogitNormal => "logit-normal",
+            Self::LogitRobust => "logit-robust",
+            Self::LogitVarying => "logit-varying",
             Self::Classes => "classes",
             Self::Ordered => "ordered",
             Self::Count => "count",
             Self::Poisson => "poisson",
             Self::NegativeBinomial => "negative-binomial",
             Self::ZeroInflated => "zero-inflated",
+        }
+    }
+
+    /// The transform of a number that the family learns.
+    pub(crate) fn transform(self) -> Transform {
+        match self {
+            Self::LogNormal | Self::LogRobust | Self::LogVarying => Transform::Log,
+            Self::LogitNormal | Self::LogitRobust | Self::LogitVarying => Transform::Logit,
+            _ => Transform::Identity,
         }
     }
 

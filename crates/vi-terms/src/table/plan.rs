@@ -1,9 +1,9 @@
 //! The model behind a target: what the options and the target make of it.
 
-use vi_models::ModelError;
 use vi_models::online::{
     BeliefKind, Effects, Kind, Memory, Model, OnlineLinear, OnlineSettings, PriorScale, Standardise, Start,
 };
+use vi_models::{ModelError, Transform};
 
 use crate::table::grouped::Groups;
 use crate::table::options::Family;
@@ -47,8 +47,10 @@ pub(crate) struct Plan {
     pub(crate) unscaled: bool,
     /// The family that was asked for.
     pub(crate) family: Family,
-    /// Whether the target is known to have values without a logarithm.
-    pub(crate) unlogged: bool,
+    /// The inputs that the spread follows, where the formula says so.
+    pub(crate) spread: Option<Vec<usize>>,
+    /// Values of the target that a transform has not, as far as is known.
+    pub(crate) refused: Vec<f64>,
     /// Whether a number may be a count.
     pub(crate) counted: bool,
     /// Whether a sample of the rows is kept.
@@ -88,40 +90,20 @@ impl Plan {
     /// The kinds of models that the target and the family allow: the plain one, and those that the first rows may prefer. A model that is
     /// to be written as a record is the plain one.
     pub(crate) fn kinds(&self, target: &TargetKind, inputs: usize) -> (Kind, Vec<Kind>) {
-        let taken = |kind: &Kind| self.groups.is_none() || matches!(kind, Kind::LogNumber { .. });
+        let taken = |kind: &Kind| {
+            (self.groups.is_none() || matches!(kind, Kind::Number { .. }))
+                && !self.refused.iter().any(|label| !kind.transform().supports(*label))
+        };
         let several = |others: Vec<Kind>| {
             if self.unscaled { Vec::new() } else { others.into_iter().filter(taken).collect() }
         };
         match (target, self.family) {
-            (TargetKind::Number, family) => {
-                let noise = self.noise();
-                let log_noise = OnlineLinear::DEFAULT_NOISE;
-                let unit = self.scales.as_ref().map_or((0.0, 1.0), |scales| (scales.target.0, scales.target.1.sqrt()));
-                let log_unit = (0.0, 1.0);
-                match family {
-                    Family::Gaussian => (Kind::Number { noise }, Vec::new()),
-                    Family::Robust => (Kind::Robust { unit }, Vec::new()),
-                    Family::LogNormal => (Kind::LogNumber { noise: log_noise }, Vec::new()),
-                    Family::LogRobust => (Kind::LogRobust { unit: log_unit }, Vec::new()),
-                    Family::Varying => (Kind::Varying { unit }, Vec::new()),
-                    Family::LogVarying => (Kind::LogVarying { unit: log_unit }, Vec::new()),
-                    _ => {
-                        // Given scales are those of the target, not of its logarithm.
-                        let mut others = Vec::new();
-                        if self.scales.is_none() && !self.unlogged {
-                            others.push(Kind::LogNumber { noise: log_noise });
-                            if self.belief(inputs) == BeliefKind::Full {
-                                others.push(Kind::Robust { unit });
-                                let varying = [Kind::Varying { unit }, Kind::LogVarying { unit: log_unit }];
-                                others.extend(varying.into_iter().filter(|_| !self.correlated));
-                            }
-                        }
-                        if self.counted && self.scales.is_none() {
-                            others.extend([Kind::Count, Kind::LearnedSpread]);
-                        }
-                        (Kind::Number { noise }, several(others))
-                    }
+            (TargetKind::Number, _) => {
+                let (plain, mut others) = self.numbers(inputs);
+                if self.counted && self.scales.is_none() && self.spread.is_none() {
+                    others.extend([Kind::Count, Kind::LearnedSpread]);
                 }
+                (plain, several(others))
             }
             (TargetKind::Count, Family::NegativeBinomial) => (Kind::LearnedSpread, Vec::new()),
             (TargetKind::Count, Family::ZeroInflated) => (Kind::ZeroInflated, Vec::new()),
@@ -135,6 +117,37 @@ impl Plan {
             }
             (TargetKind::Survival(event), _) => (Kind::Survival { cuts: event.cuts }, Vec::new()),
             (TargetKind::Ordered(classes), _) => (Kind::Ordered { classes: classes.len() }, Vec::new()),
+        }
+    }
+
+    /// The kinds of models of numbers that the family allows.
+    fn numbers(&self, inputs: usize) -> (Kind, Vec<Kind>) {
+        let transform = self.family.transform();
+        // Given scales are those of the target, not of its transform.
+        let scales = self.scales.as_ref().filter(|_| transform == Transform::Identity);
+        let unit = scales.map_or((0.0, 1.0), |scales| (scales.target.0, scales.target.1.sqrt()));
+        let noise = if scales.is_some() { self.noise() } else { OnlineLinear::DEFAULT_NOISE };
+        let number = |transform| Kind::Number { noise, transform };
+        let robust = |transform| Kind::Robust { unit, transform };
+        let varying = |transform| Kind::Varying { unit, transform };
+        let is_open = matches!(self.family, Family::Auto | Family::Number) && scales.is_none();
+        let transforms = [Transform::Log, Transform::Logit].into_iter().filter(|_| is_open);
+        match (self.spread.as_deref(), self.family) {
+            (Some([]), _) => (robust(transform), transforms.map(robust).collect()),
+            (Some(_), _) => (varying(transform), transforms.map(varying).collect()),
+            (None, Family::Robust | Family::LogRobust | Family::LogitRobust) => (robust(transform), Vec::new()),
+            (None, Family::Varying | Family::LogVarying | Family::LogitVarying) => (varying(transform), Vec::new()),
+            (None, _) => {
+                let mut others: Vec<Kind> = transforms.clone().map(number).collect();
+                if is_open && self.belief(inputs) == BeliefKind::Full {
+                    others.push(robust(transform));
+                    if !self.correlated {
+                        others.push(varying(transform));
+                        others.extend(transforms.map(varying));
+                    }
+                }
+                (number(transform), others)
+            }
         }
     }
 
@@ -162,6 +175,7 @@ impl Plan {
             keep_sample: self.keep_sample,
             blocks: self.blocks.clone(),
             as_they_are: self.as_they_are,
+            spread_inputs: self.spread.clone().filter(|_| matches!(kind, Kind::Varying { .. })),
             prior_scale: self.prior.clone(),
             standardise: Standardise::FirstRows { rows: Standardise::ROWS, centre: is_dense(belief) && self.intercept },
             ..kind.default_settings()
@@ -175,7 +189,7 @@ impl Plan {
                 centres.fill(0.0);
             }
             settings.standardise = Standardise::Fixed { centres, scales: spreads };
-            if matches!(kind, Kind::Number { .. }) {
+            if matches!(kind, Kind::Number { transform: Transform::Identity, .. }) {
                 // The prior scales are relative to the noise, which is no larger than the target's spread: the same prior as that of the
                 // target in its own units, about its mean.
                 settings.intercept_scale *= (1.0 + mean * mean / variance).sqrt();
@@ -212,9 +226,13 @@ pub(crate) fn is_of(model: &Model, target: &TargetKind, inputs: usize) -> bool {
     kind && model.settings().names.len() == inputs
 }
 
-/// Whether a number is learned by its logarithm.
-pub(crate) fn is_of_logarithm(model: &Model) -> bool {
-    matches!(model.kind(), Kind::LogNumber { .. } | Kind::LogRobust { .. } | Kind::LogVarying { .. })
+/// The transform of a number that is learned, in words; none where it is the number itself.
+pub(crate) fn transform_in_words(model: &Model) -> Option<&'static str> {
+    match model.kind().transform() {
+        Transform::Identity => None,
+        Transform::Log => Some("log"),
+        Transform::Logit => Some("log odds"),
+    }
 }
 
 /// Whether each of several classes has a belief of its own.

@@ -136,9 +136,7 @@ impl Document {
         match intervals {
             Intervals::Own => Ok(()),
             Intervals::Certified if matches!(self.target.kind, TargetKind::Survival(_)) => {
-                Err(ModelError::Unsupported {
-                    what: "a certified interval of a time, which a censored row does not test",
-                })
+                Err(ModelError::Unsupported { what: "certified interval of a time, since a censored row tests none" })
             }
             Intervals::Certified => self.own_scores().certificate().ready(),
         }

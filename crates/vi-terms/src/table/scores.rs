@@ -3,8 +3,8 @@
 mod seen;
 
 use serde::{Deserialize, Serialize};
-use vi_models::ModelError;
 use vi_models::online::{Alarm, Certificate, Change, Prediction, Share};
+use vi_models::{ModelError, Transform};
 
 use self::seen::Thinned;
 pub use self::seen::{BANDS, Seen};
@@ -185,7 +185,9 @@ fn point(predicted: &Prediction) -> Option<f64> {
 /// The median of a label that is learned by its logarithm.
 fn median(predicted: &Prediction) -> Option<f64> {
     match predicted {
-        Prediction::Number(predicted) if predicted.label.is_exponential() => predicted.label.quantile(0.5).ok(),
+        Prediction::Number(predicted) if predicted.label.transform() == Transform::Log => {
+            predicted.label.quantile(0.5).ok()
+        }
         _ => None,
     }
 }

@@ -11,7 +11,7 @@ use crate::table::certificate::{certificate, told};
 use crate::table::document::{Document, Pass};
 use crate::table::effects::{Share, curves, shares};
 use crate::table::grouped::{GroupEffect, Groups};
-use crate::table::plan::{is_by_class, is_of_logarithm};
+use crate::table::plan::{is_by_class, transform_in_words};
 use crate::table::relevance::Relevance;
 use crate::table::reorder::Reordered;
 use crate::table::schema::Kind;
@@ -76,7 +76,7 @@ pub fn surest(document: &Document, most: usize) -> Result<Vec<Line>, TermsError>
 fn of_label(document: &Document) -> String {
     let mut text = String::new();
     if let Some((freedom, scale)) = noise(&document.model) {
-        let of = if is_of_logarithm(&document.model) { " of the logarithm" } else { "" };
+        let of = transform_in_words(&document.model).map_or_else(String::new, |of| format!(" of the {of}"));
         let (freedom, scale) = (number(freedom), number(scale));
         add(&mut text, &format!("noise         Student-t, {freedom} degrees of freedom, scale {scale}{of}\n"));
     }
@@ -91,6 +91,17 @@ fn of_label(document: &Document) -> String {
             format!("{} {} ± {}", shortened(between, 38), number(own.mean()), number(own.standard_deviation()))
         });
         text += &wrapped(title, &first_of(words));
+    }
+    if matches!(document.model, Model::Survival(_)) && document.scores.summary().events.is_some_and(|events| events < 2)
+    {
+        let of = if document.scores.summary().events == Some(0) { "no event" } else { "a single event" };
+        text +=
+            &wrapped("events        ", &[format!("{of}: hazards and coefficients are little but what the prior says")]);
+    }
+    if let Some(inputs) = &document.model.settings().spread_inputs {
+        let names = document.schema.names();
+        text +=
+            &wrapped("spread by     ", &first_of(inputs.iter().map(|at| names.get(*at).cloned().unwrap_or_default())));
     }
     if let Ok(spread) = spread(&document.model, false) {
         let words =
@@ -453,9 +464,9 @@ fn beliefs(document: &Document, top: usize) -> Result<String, TermsError> {
     let (lines, all) = lines(document, top, true)?;
     let mut text = contributions(document);
     if !lines.is_empty() {
+        let transformed = transform_in_words(&document.model).map(|of| format!("of the {of} of the target"));
         let what = match document.target.kind {
-            TargetKind::Number if is_of_logarithm(&document.model) => "of the log of the target",
-            TargetKind::Number => "of the target",
+            TargetKind::Number => transformed.as_deref().unwrap_or("of the target"),
             TargetKind::Count => "of the log of the mean",
             TargetKind::Classes(_) => "of the log odds",
             TargetKind::Ordered(_) => "of the log odds of a higher class",

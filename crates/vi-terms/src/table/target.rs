@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
+use vi_models::Transform;
 use vi_models::online::Trial;
 
 use crate::TermsError;
@@ -173,12 +174,19 @@ impl Target {
             (Family::Count | Family::Poisson | Family::NegativeBinomial | Family::ZeroInflated, _) => {
                 return Err(fail("some values are not counts (0, 1, 2, …)".to_owned()));
             }
-            (Family::LogNormal | Family::LogRobust | Family::LogVarying, Some(numbers))
-                if numbers.iter().any(|x| *x <= 0.0) =>
-            {
-                return Err(fail("some values are not positive, so that they have no logarithm".to_owned()));
+            (_, Some(numbers)) => {
+                if let Some(other) = numbers.iter().find(|x| !family.transform().supports(**x)) {
+                    return Err(fail(match family.transform() {
+                        Transform::Logit => {
+                            format!(
+                                "{other} is not between 0 and 1, so that it has no log odds; `--family number` takes any number"
+                            )
+                        }
+                        _ => "some values are not positive, so that they have no logarithm".to_owned(),
+                    }));
+                }
+                TargetKind::Number
             }
-            (_, Some(_)) => TargetKind::Number,
             (_, None) => {
                 let is_finite = |text: &String| numeral(text).is_some_and(f64::is_finite);
                 let word = found.iter().find(|text| !is_finite(text)).unwrap_or(&found[0]);

@@ -1,7 +1,7 @@
 //! Whole fits of rows in memory.
 
 use vi_models::ModelError;
-use vi_models::online::{Effects, GroupedLinear, GroupedSettings, Prediction};
+use vi_models::online::{Effects, GroupedLinear, GroupedSettings, Kind, Prediction};
 
 use super::effects::shares;
 use super::summary::{head, surest};
@@ -432,21 +432,27 @@ fn classes_of_many_groups_are_learned_in_a_random_order_where_they_come_by_group
 }
 
 /// Times with a hazard that grows by `e` with each unit of `size`, of which the later are censored.
-#[test]
-fn times_of_events_are_learned_with_those_that_did_not_come() {
-    let columns = Columns::new(["size", "town", "months", "left"].map(str::to_owned), None);
+fn moves() -> Vec<Record> {
     let row = |k: u32| {
-        let (size, u) = (f64::from(k * 7 % 11) / 5.0, (f64::from(k * 37 % 401) + 0.5) / 401.0);
+        let (size, u) = (f64::from(k * 7 % 11) / 5.0, (f64::from(k * 248 % 401) + 0.5) / 401.0);
         let (months, until) = (-u.ln() * (3.0 - size).exp(), 10.0 + f64::from(k % 13));
         let (months, left) = if months < until { (months, "TRUE") } else { (until, "FALSE") };
         let months = if k == 9 { String::new() } else { months.to_string() };
         [size.to_string(), ["Ulm", "Bonn"][(k % 2) as usize].to_owned(), months, left.to_owned()].into_iter().collect()
     };
-    let rows: Vec<Record> = (0..401).map(row).collect();
-    let fitted = |options: &Options| {
-        let table = || Ok(Rows::new(&columns, rows.iter().cloned()));
-        fit(options, &Input::in_memory("flats", false), false, table)
-    };
+    (0..401).map(row).collect()
+}
+
+fn of_moves(rows: &[Record], options: &Options, skip_bad: bool) -> Result<Document, TermsError> {
+    let columns = Columns::new(["size", "town", "months", "left"].map(str::to_owned), None);
+    fit(options, &Input::in_memory("flats", skip_bad), false, || Ok(Rows::new(&columns, rows.iter().cloned())))
+}
+
+#[test]
+fn times_of_events_are_learned_with_those_that_did_not_come() {
+    let columns = Columns::new(["size", "town", "months", "left"].map(str::to_owned), None);
+    let rows = moves();
+    let fitted = |options: &Options| of_moves(&rows, options, false);
     let formula = |text: &str| Options { formula: Some(text.to_owned()), ..Options::default() };
     let document = fitted(&formula("Surv(months, left) ~ .")).unwrap();
     let line = &surest(&document, 1).unwrap()[0];
@@ -485,4 +491,170 @@ fn times_of_events_are_learned_with_those_that_did_not_come() {
     assert!(told(&formula("Surv(months, left) ~ left")).contains("`left` is the target"));
     assert!(told(&formula("Surv(months, left) ~ size + (size | town)")).contains("correlated effects are for numbers"));
     assert!(told(&Options { ard: true, ..target("Surv(months, left)") }).contains("only for numbers and two classes"));
+    assert!(told(&target("surv(months, left)")).contains("written `Surv(time, event)`"));
+}
+
+/// One time that is a mistake is an error of its row; one that is merely long does not move the unit of the others.
+#[test]
+fn a_time_far_beyond_all_others_is_refused() {
+    let formula = Options { formula: Some("Surv(months, left) ~ .".to_owned()), ..Options::default() };
+    let with = |months: &str| {
+        let mut rows = moves();
+        rows[5] = ["0.2", "Ulm", months, "FALSE"].map(str::to_owned).into_iter().collect();
+        of_moves(&rows, &formula, false)
+    };
+    let refused = with("1e300").unwrap_err().to_string();
+    assert!(refused.contains("row 6") && refused.contains("10⁹ times the unit"), "{refused}");
+    let [own, line] = ["1e8", "12"].map(|months| match with(months).unwrap().model.kind() {
+        Kind::Survival { cuts } => cuts.unit(),
+        kind => panic!("{kind:?}"),
+    });
+    // One of 400 times counts at most a thousand medians.
+    assert!(own > line && own < 10.0 * line, "{own} {line}");
+}
+
+#[test]
+fn rows_sorted_by_event_are_learned_again_in_random_order() {
+    let formula = Options { formula: Some("Surv(months, left) ~ .".to_owned()), ..Options::default() };
+    let mut rows = moves();
+    assert!(of_moves(&rows, &formula, false).unwrap().reordered.is_none());
+    rows.sort_by_key(|row| row.field(3).to_owned());
+    assert!(of_moves(&rows, &formula, false).unwrap().reordered.is_some());
+}
+
+#[test]
+fn fewer_than_two_events_are_told() {
+    let target = Options { target: Some("Surv(months, left)".to_owned()), ..Options::default() };
+    for (events, word) in [(0, "no event"), (1, "a single event"), (2, "log hazards")] {
+        let of = |(k, row): (usize, &Record)| {
+            let mut fields: Vec<String> = (0..4).map(|place| row.field(place).to_owned()).collect();
+            fields[3] = if k < events { "1" } else { "0" }.to_owned();
+            fields.into_iter().collect::<Record>()
+        };
+        let rows: Vec<Record> = moves().iter().take(60).enumerate().map(of).collect();
+        let head = super::summary::head(&of_moves(&rows, &target, false).unwrap());
+        assert!(head.contains(word) && head.contains("what the prior says") == (events < 2), "{head}");
+    }
+}
+
+/// Fractions whose log odds follow a line, with noise of three in four sizes.
+fn fractions(n: u32, odd: Option<(u32, &str)>) -> Vec<Record> {
+    let of = |k: u32| {
+        let x = f64::from(k * 7 % 23) / 5.0;
+        let noise = [0.9, -1.3, 0.2, 0.1, -0.6, 1.2, -0.3][(k * k % 7) as usize] + f64::from(k * 13 % 31) / 31.0;
+        let y = 1.0 / (1.0 + (0.5 - x + noise).exp());
+        let text = odd.filter(|(at, _)| *at == k).map_or_else(|| y.to_string(), |(_, text)| text.to_owned());
+        [x.to_string(), text].into_iter().collect::<Record>()
+    };
+    (0..n).map(of).collect()
+}
+
+fn of_fractions(family: Family, rows: &[Record]) -> Result<Document, TermsError> {
+    let columns = Columns::new(["x", "y"].map(str::to_owned), None);
+    let options = Options { target: Some("y".to_owned()), family, sniff: 200, ..Options::default() };
+    fit(&options, &Input::in_memory("shares", false), true, || Ok(Rows::new(&columns, rows.iter().cloned())))
+}
+
+fn told(document: &Document) -> String {
+    let (head, body) = super::summary::summary(document).unwrap();
+    head + &body
+}
+
+#[test]
+fn fractions_are_learned_by_their_log_odds_where_the_first_rows_prefer_it() {
+    let document = of_fractions(Family::Auto, &fractions(400, None)).unwrap();
+    let text = told(&document);
+    let chosen = ["logit-normal by 200 rows", "logit-varying by 200 rows"].iter().any(|family| text.contains(family));
+    assert!(chosen && text.contains("of the log odds of the target"), "{text}");
+    // A number that is no fraction is compared with none of them.
+    let rents = told(&fitted("rent", &flats(300)).unwrap());
+    assert!(!rents.contains("logit"), "{rents}");
+}
+
+/// 0, 1 and what is beyond them have no log odds.
+#[test]
+fn a_label_that_is_no_fraction_is_refused_by_name_or_read_again_without_log_odds() {
+    for odd in ["0", "1", "1.5", "-2"] {
+        let rows = fractions(400, Some((300, odd)));
+        let document = of_fractions(Family::Auto, &rows).unwrap();
+        let text = told(&document);
+        assert!(document.passes[0].rows == 400 && !text.contains("logit"), "{text}");
+        assert_eq!(text.contains("log-normal"), odd == "1" || odd == "1.5", "{text}");
+        let refused = of_fractions(Family::LogitNormal, &rows).unwrap_err().to_string();
+        assert!(refused.contains("row 301") && refused.contains("log odds of a fraction"), "{refused}");
+        let first = fractions(400, Some((9, odd)));
+        let refused = of_fractions(Family::LogitVarying, &first).unwrap_err().to_string();
+        assert!(refused.contains(&format!("{odd} is not between 0 and 1")), "{refused}");
+        assert!(of_fractions(Family::Auto, &first).is_ok());
+    }
+    let mut document = of_fractions(Family::LogitNormal, &fractions(200, None)).unwrap();
+    let before = document.text().unwrap();
+    let columns = Columns::new(["x", "y"].map(str::to_owned), None);
+    let later = fractions(210, Some((205, "1"))).split_off(203);
+    let refused = update(&mut document, &mut Rows::new(&columns, later.into_iter()), &Input::in_memory("later", false));
+    assert!(refused.unwrap_err().to_string().contains("log odds"));
+    assert!(document.text().unwrap() != before, "the rows before it are learned");
+}
+
+/// A number whose spread follows `a` in one way and `b` in a curve, with levels of `c` beside them.
+fn scattered() -> Vec<Record> {
+    let of = |k: u32| {
+        let (a, b) = (f64::from(k * 7 % 23) / 11.0 - 1.0, f64::from(k * 5 % 19) / 9.0 - 1.0);
+        let noise =
+            [0.9, -1.3, 0.2, 0.1, -0.6, 1.2, -0.5][(k * k % 7) as usize] * (1.0 + f64::from(k * 13 % 31) / 31.0);
+        let y = 3.0 + a - b + (0.8 * a + 1.5 * b * b).exp() * noise;
+        let c = ["u", "v", "w"][(k % 3) as usize].to_owned();
+        [a.to_string(), b.to_string(), c, y.to_string()].into_iter().collect::<Record>()
+    };
+    (0..900).map(of).collect()
+}
+
+fn of_scattered(formula: &str, family: Family) -> Result<Document, TermsError> {
+    let columns = Columns::new(["a", "b", "c", "y"].map(str::to_owned), None);
+    let options = Options { formula: Some(formula.to_owned()), family, ..Options::default() };
+    let rows = scattered();
+    fit(&options, &Input::in_memory("scattered", false), false, || Ok(Rows::new(&columns, rows.iter().cloned())))
+}
+
+#[test]
+fn the_spread_of_a_formula_follows_its_terms_alone() {
+    let followed = |document: &Document| {
+        let names = document.schema.names();
+        let inputs = document.model.settings().spread_inputs.as_ref().unwrap();
+        inputs.iter().map(|at| names[*at].clone()).collect::<Vec<_>>()
+    };
+    let of = |formula: &str| of_scattered(formula, Family::Auto).unwrap();
+    let one = of("y ~ a + b + c, sigma ~ a");
+    assert_eq!(followed(&one), ["a"]);
+    assert!(
+        told(&one).contains("spread by     a\n") && told(&one).contains("wider for each unit of a"),
+        "{}",
+        told(&one)
+    );
+    assert!(super::summary::card(&one).unwrap()["spread"].as_array().is_some_and(|lines| lines.len() == 1));
+    assert_eq!(followed(&of("y ~ a + b + c, sigma ~ c")), ["c=v", "c=w", "c=(other)"]);
+    let curve = of("y ~ a + s(b) + c, sigma ~ s(b)");
+    let names = followed(&curve);
+    assert!(names[0] == "b" && names.len() > 2 && names[1..].iter().all(|name| name.starts_with("s(b) ")), "{names:?}");
+    // What the spread follows in truth is worth many nats; a wrong input is not.
+    let loss = |document: &Document| document.scores.summary().log_loss;
+    let wrong = loss(&of("y ~ a + s(b) + c, sigma ~ c"));
+    let (right, none) = (loss(&curve), loss(&of("y ~ a + s(b) + c, sigma ~ 1")));
+    assert!(right < wrong - 0.03 && (wrong - none).abs() < 0.02, "{right} {wrong} {none}");
+    let constant = of("y ~ a + b, sigma ~ 1");
+    assert!(matches!(constant.model, vi_models::online::Model::Robust(_)));
+    let again = Document::of_bytes(one.text().unwrap().as_bytes()).unwrap();
+    assert_eq!(again.text().unwrap(), one.text().unwrap());
+}
+
+#[test]
+fn a_spread_that_no_model_follows_is_told() {
+    let refused = |formula: &str, family: Family| of_scattered(formula, family).unwrap_err().to_string();
+    assert!(refused("y ~ a, sigma ~ b", Family::Auto).contains("`b`, which the spread (`sigma ~` at 8)"));
+    assert!(refused("y ~ a, sigma ~ a", Family::Gaussian).contains("as `sigma ~` at 8 asks for; `varying` has"));
+    assert!(refused("y ~ a, sigma ~ a", Family::Robust).contains("`varying` has"));
+    assert!(refused("c ~ a, sigma ~ a", Family::Auto).contains("`sigma ~` at 8 is for a target of numbers"));
+    assert!(of_scattered("y ~ a, sigma ~ 1", Family::Robust).is_ok());
+    let logs = refused("y ~ a, sigma ~ a", Family::LogVarying);
+    assert!(logs.contains("not positive"), "{logs}");
 }

@@ -70,7 +70,7 @@ impl Target {
         let place = columns.position(event)?;
         let texts = || records.iter().map(|record| record.field(place)).filter(|text| !is_missing(text));
         if let Some(text) = texts().find(|text| number(text).is_none()) {
-            let what = format!("`{text}` is not {EVENTS}");
+            let what = format!("`{text}` is not {EVENTS}: write 1 for it if it says that the event came, otherwise 0");
             return Err(TermsError::Target { column: event.to_owned(), what });
         }
         let has = |wanted: u8| texts().any(|text| number(text) == Some(wanted));
@@ -161,6 +161,9 @@ mod tests {
         let refused = |text: &str| Err(format!("row 7, column `t`: `{text}` is not a positive, finite time"));
         assert_eq!(labels[1..], [refused("0"), refused("-2"), refused("x"), refused("inf")]);
         assert!(target(&[("3", "dead")]).unwrap_err().contains("column `d`: `dead` is not 0 or 1"));
+        assert!(
+            target(&[("3", "yes"), ("4", "no")]).unwrap_err().contains("write 1 for it if it says that the event came")
+        );
         assert!(target(&[("3", "0"), ("3", "2")]).unwrap_err().contains("has values 0 and 2"));
         assert!(target(&[("", "1")]).unwrap_err().contains("nothing to learn"));
     }

@@ -291,29 +291,31 @@ fn models(entries: &mut Entries) {
     });
 }
 
-/// Types of [`MODELS`] and a label that each has not.
-const TYPES: [(&str, Option<f64>); MODELS.len()] = [
-    ("OnlineLogistic", Some(2.0)),
-    ("OnlineLinear", None),
-    ("OnlineGlm<Probit>", Some(-1.0)),
-    ("OnlineGlm<Trials>", Some(0.5)),
-    ("OnlineGlm<Counts>", Some(-1.0)),
-    ("OnlineGlm<SpreadCounts>", Some(1.5)),
-    ("OnlineSoftmax::joint", Some(3.0)),
-    ("OnlineGlm<LearnedSpread>", Some(1.5)),
-    ("OnlineSoftmax::by_class", Some(3.0)),
-    ("OnlineRobust", None),
-    ("OnlineVarying", None),
-    ("OnlineGlm<InflatedCounts>", Some(1.5)),
-    ("OnlineOrdered", Some(3.0)),
+/// Types of [`MODELS`], a label that each has not, and those that stand for 0 and 1.
+const TYPES: [(&str, Option<f64>, fn(f64) -> f64); 15] = [
+    ("OnlineLogistic", Some(2.0), |y| y),
+    ("OnlineLinear", None, |y| y),
+    ("OnlineGlm<Probit>", Some(-1.0), |y| y),
+    ("OnlineGlm<Trials>", Some(0.5), |y| y),
+    ("OnlineGlm<Counts>", Some(-1.0), |y| y),
+    ("OnlineGlm<SpreadCounts>", Some(1.5), |y| y),
+    ("OnlineSoftmax::joint", Some(3.0), |y| y),
+    ("OnlineGlm<LearnedSpread>", Some(1.5), |y| y),
+    ("OnlineSoftmax::by_class", Some(3.0), |y| y),
+    ("OnlineRobust", None, |y| y),
+    ("OnlineVarying", None, |y| y),
+    ("OnlineGlm<InflatedCounts>", Some(1.5), |y| y),
+    ("OnlineOrdered", Some(3.0), |y| y),
+    ("OnlineSurvival", Some(-3.0), |y| y + 1.0),
+    ("OnlineVarying of fractions", Some(4.0), |y| (y + 1.0) / 3.0),
 ];
 
 fn front_door(entries: &mut Entries) {
-    for ((name, outside), (_, kind)) in TYPES.into_iter().zip(MODELS) {
+    for ((name, outside, taken), (_, kind)) in TYPES.into_iter().zip(*MODELS) {
         let mut model = Model::new(kind, 2, OnlineSettings::default()).unwrap();
         let good = Input::good();
         for (row, &label) in good.x.chunks(2).zip(&good.y) {
-            model.update(Row::from(row), Observation::new(label)).unwrap();
+            model.update(Row::from(row), Observation::new(taken(label))).unwrap();
         }
         let text = |model: &Model| serde_json::to_vec(model).unwrap();
         let (one, many, outside) = match outside {
@@ -321,10 +323,10 @@ fn front_door(entries: &mut Entries) {
             None => (Takes::RowOfNumber, Takes::RowsOfNumbers, 0.0),
         };
         entries.ask(&format!("{name}::update"), one, (&model, outside), text, |model, input| {
-            model.update(Row::from(input.row()), Observation::new(input.label()))
+            model.update(Row::from(input.row()), Observation::new(taken(input.label())))
         });
         entries.ask(&format!("{name}::update_batch"), many, (&model, outside), text, |model, input| {
-            let observed: Vec<Observation> = input.y.iter().map(|&label| Observation::new(label)).collect();
+            let observed: Vec<Observation> = input.y.iter().map(|&label| Observation::new(taken(label))).collect();
             model.update_batch(Rows::from(&input.x), &observed)
         });
         entries.ask(&format!("{name}::predict"), Takes::OneInput, (&model, outside), text, |model, input| {

@@ -75,7 +75,7 @@ pub(super) fn table() -> Table {
     for (name, model) in examples::models(7).unwrap() {
         let text = serde_json::to_string(&model).unwrap();
         let read = |text: &str| serde_json::from_str::<Model>(text).map(drop).map_err(|error| error.to_string());
-        let others = MODELS.map(|(_, kind)| Model::new(kind, 2, kind.default_settings()).unwrap().name());
+        let others = (*MODELS).map(|(_, kind)| Model::new(kind, 2, kind.default_settings()).unwrap().name());
         let others = others.into_iter().filter(|other| *other != model.name());
         let other = others.map(|other| read(&text.replacen(model.name(), other, 1))).find(Result::is_ok);
         let other = other.unwrap_or(Err("refused by all".to_owned()));

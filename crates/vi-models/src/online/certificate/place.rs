@@ -94,17 +94,17 @@ struct Line<'a> {
     quantile: Box<dyn Fn(f64) -> Result<f64, ModelError> + 'a>,
     /// True for whole numbers.
     whole: bool,
-    /// The least that it can be.
-    least: f64,
+    /// It lies between these.
+    range: (f64, f64),
 }
 
 impl<'a> Line<'a> {
     fn of(predicted: &'a Prediction) -> Option<Self> {
-        let counts = |quantile| Some(Self { quantile, whole: true, least: 0.0 });
+        let counts = |quantile| Some(Self { quantile, whole: true, range: (0.0, f64::INFINITY) });
         match predicted {
             Prediction::Number(seen) => {
-                let least = if seen.label.is_exponential() { 0.0 } else { f64::NEG_INFINITY };
-                Some(Self { quantile: Box::new(|p| seen.quantile(p)), whole: false, least })
+                let range = seen.label.transform().range();
+                Some(Self { quantile: Box::new(|p| seen.quantile(p)), whole: false, range })
             }
             Prediction::Count(seen) => counts(Box::new(|p| seen.quantile(p))),
             Prediction::Trials(seen) => counts(Box::new(|p| seen.quantile(p))),
@@ -144,7 +144,7 @@ impl<'a> Line<'a> {
             (true, false) => label.ceil(),
             (false, _) => label,
         };
-        Ok(check::result("bound of an interval", within.max(self.least))?)
+        Ok(check::result("bound of an interval", within.clamp(self.range.0, self.range.1))?)
     }
 }
 

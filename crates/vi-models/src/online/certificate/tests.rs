@@ -3,6 +3,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Poisson, StandardNormal};
 
 use super::*;
+use crate::Transform;
 use crate::online::{Kind, Model, Observation, OnlineLinear};
 
 const ROUNDING: f64 = 16.0 * f64::EPSILON;
@@ -18,8 +19,10 @@ fn model(kind: Kind, n: u32) -> Model {
     for t in 0..n {
         let x = f64::from(t % 7) - 3.0;
         let label = match kind {
-            Kind::Number { .. } => x + rng.sample::<f64, _>(StandardNormal),
-            Kind::LogNumber { .. } => (0.3 * x + 0.5 * rng.sample::<f64, _>(StandardNormal)).exp(),
+            Kind::Number { transform, .. } => {
+                let (slope, noise) = if transform == Transform::Identity { (1.0, 1.0) } else { (0.3, 0.5) };
+                transform.inverse(slope * x + noise * rng.sample::<f64, _>(StandardNormal))
+            }
             Kind::ZeroInflated if t % 3 == 0 => 0.0,
             Kind::Count | Kind::LearnedSpread | Kind::ZeroInflated => {
                 Poisson::new((0.5 + 0.3 * x).exp()).unwrap().sample(&mut rng)
@@ -31,9 +34,10 @@ fn model(kind: Kind, n: u32) -> Model {
     model
 }
 
-const NUMBERS: [Kind; 5] = [
-    Kind::Number { noise: OnlineLinear::DEFAULT_NOISE },
-    Kind::LogNumber { noise: OnlineLinear::DEFAULT_NOISE },
+const NUMBERS: [Kind; 6] = [
+    Kind::Number { transform: Transform::Identity, noise: OnlineLinear::DEFAULT_NOISE },
+    Kind::Number { transform: Transform::Log, noise: OnlineLinear::DEFAULT_NOISE },
+    Kind::Number { transform: Transform::Logit, noise: OnlineLinear::DEFAULT_NOISE },
     Kind::Count,
     Kind::LearnedSpread,
     Kind::ZeroInflated,
@@ -135,8 +139,8 @@ fn a_label_is_counted_as_held_where_its_interval_holds_it() {
                 let seen = predicted(&model, x);
                 for y in (-60..200).map(f64::from) {
                     let label = match kind {
-                        Kind::Number { .. } => 0.37 * y,
-                        Kind::LogNumber { .. } => (0.05 * y).exp(),
+                        Kind::Number { transform: Transform::Identity, .. } => 0.37 * y,
+                        Kind::Number { transform, .. } => transform.inverse(0.05 * y),
                         _ => y.max(0.0),
                     };
                     let mut tested = certificate.clone();

@@ -191,7 +191,7 @@ pub trait ScalarFamily: Stateful + Clone + Debug + PartialEq + Serialize + Deser
     #[doc(hidden)]
     fn check_observed(&self, observed: &Observation) -> Result<(), Error> {
         row_likelihood(self, &self.initial(), observed)?.check_label(observed.label)?;
-        self.label_target().check_label(observed.label)
+        self.label_target().transform.check(observed.label)
     }
 
     /// The likelihood of a row with `size` trials, or of that exposure, at the best estimate of the state.
@@ -322,7 +322,9 @@ impl<F: ScalarFamily> Family for F {
         }
         // The spread of a label is no part of its size.
         let size = if matches!(F::SIZE, Size::Trials | Size::Exposure) { observed.size(F::SIZE).ok() } else { None };
-        RunLabel::number(observed.label, size.unwrap_or(1.0))
+        let label = RunLabel::number(observed.label, size.unwrap_or(1.0));
+        // Censored times come in runs too, whatever the times are.
+        RunLabel { value: label.value + f64::from(u8::from(observed.is_censored())), ..label }
     }
 
     fn run_components(&self) -> usize {

@@ -117,8 +117,8 @@ impl<F: Family> Engine<F> {
         if family.cuts() != design.cuts {
             return Err(ModelError::Document { what: "number of cut points" });
         }
-        if family.target().log != design.target.log {
-            return Err(ModelError::Document { what: "logarithm of the labels" });
+        if family.target().transform != design.target.transform {
+            return Err(ModelError::Document { what: "transform of the labels" });
         }
         check_rows((&settings, &family), design.columns(), fixed, rows.len(), observations, refined)?;
         let first = first_scales(&settings, &family)?;

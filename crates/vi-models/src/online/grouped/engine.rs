@@ -207,7 +207,7 @@ impl<F: ScalarFamily> Engine<F> {
         self.check_row(row)?;
         let likelihood = crate::online::engine::row_likelihood(&self.family, &self.family.initial(), observed)?;
         vi_core::Likelihood::check_label(&likelihood, observed.label)?;
-        Ok(self.family.label_target().check_label(observed.label)?)
+        Ok(self.family.label_target().transform.check(observed.label)?)
     }
 
     pub(super) fn check_row(&self, row: Row<'_>) -> Result<(), ModelError> {

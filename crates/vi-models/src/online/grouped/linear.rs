@@ -16,7 +16,7 @@ use crate::linear::NoisePrecision;
 use crate::online::engine::Stateful;
 use crate::online::linear::Linear;
 use crate::online::{Coefficient, Draw, NumberPredicted, Observation, OnlineLinear, Row, Rows};
-use crate::{Interval, Marginal, ModelError};
+use crate::{Interval, Marginal, ModelError, Transform};
 
 /// Linear regression with effects for each group and unknown noise, on a stream: the posterior given the components of variance is exact.
 ///
@@ -62,24 +62,14 @@ impl GroupedLinear {
     /// # Errors
     /// `Setting`, `Empty`, `Index`, `Entry`, `Dimension` and `Name` for invalid settings.
     pub fn with_settings(inputs: usize, settings: GroupedSettings) -> Result<Self, ModelError> {
-        Self::of(inputs, settings, false)
+        Self::of_transform(inputs, Transform::Identity, settings)
     }
 
-    /// A model of the logarithm of positive numbers, which answers for the numbers themselves.
+    /// A model of a transform of the label, which answers for the label itself.
     ///
     /// # Errors
     /// As [`with_settings`](Self::with_settings).
-    pub fn of_logarithm(inputs: usize, settings: GroupedSettings) -> Result<Self, ModelError> {
-        Self::of(inputs, settings, true)
-    }
-
-    /// Whether labels are learned by their logarithm.
-    #[must_use]
-    pub fn is_of_logarithm(&self) -> bool {
-        self.engine.columns.design.target.log
-    }
-
-    fn of(inputs: usize, settings: GroupedSettings, log: bool) -> Result<Self, ModelError> {
+    pub fn of_transform(inputs: usize, transform: Transform, settings: GroupedSettings) -> Result<Self, ModelError> {
         // The optimum is that of REML, which has no prior of the noise.
         let (shape, rate) = match settings.components {
             Components::Averaged => OnlineLinear::DEFAULT_NOISE,
@@ -87,8 +77,14 @@ impl GroupedLinear {
         };
         let columns = inputs + usize::from(settings.intercept);
         let flat = if settings.prior_scale.is_none() { columns } else { usize::from(settings.intercept) };
-        let (family, priors) = (Linear::flat(shape, rate, flat, log), Self::priors(&settings));
+        let (family, priors) = (Linear::flat(shape, rate, flat, transform), Self::priors(&settings));
         Ok(Self { engine: Engine::new(inputs, family, priors, settings)? })
+    }
+
+    /// The transform of the label that is learned.
+    #[must_use]
+    pub fn transform(&self) -> Transform {
+        self.engine.columns.design.target.transform
     }
 
     /// In units of the noise.

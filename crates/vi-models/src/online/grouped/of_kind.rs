@@ -19,7 +19,7 @@ use crate::{Interval, Marginal, ModelError};
 /// The log odds of a label behind which the logistic distribution lies, by their variance `π²/3`.
 const OF_LOGIT: f64 = std::f64::consts::PI * std::f64::consts::PI / 3.0;
 
-/// A model with effects for each group, of numbers, their logarithm, two classes or counts: [`GroupedLinear`] or [`GroupedGlm`] for whoever
+/// A model with effects for each group, of numbers, their transforms, two classes or counts: [`GroupedLinear`] or [`GroupedGlm`] for whoever
 /// holds one without knowing which. The group of a row is that of its [`Observation`].
 ///
 /// ```
@@ -100,11 +100,14 @@ impl OnlineGrouped {
             names: settings.names.clone(),
         };
         Ok(Self::of(match kind {
-            Kind::Number { .. } => Labels::Number(GroupedLinear::with_settings(inputs, own)?),
-            Kind::LogNumber { .. } => Labels::Number(GroupedLinear::of_logarithm(inputs, own)?),
+            Kind::Number { transform, .. } => Labels::Number(GroupedLinear::of_transform(inputs, transform, own)?),
             Kind::Two => Labels::Two(GroupedGlm::with_settings(inputs, Logit, own)?),
             Kind::Count => Labels::Count(GroupedGlm::with_settings(inputs, Counts, own)?),
-            _ => return refused("model of groups of this family: gaussian, log-normal, poisson and two classes are"),
+            _ => {
+                return refused(
+                    "model of groups of this family: gaussian, log-normal, logit-normal, poisson and two classes are",
+                );
+            }
         }))
     }
 
@@ -130,8 +133,7 @@ impl OnlineGrouped {
     pub fn kind(&self) -> Kind {
         let noise = OnlineLinear::DEFAULT_NOISE;
         match &self.labels {
-            Labels::Number(model) if model.is_of_logarithm() => Kind::LogNumber { noise },
-            Labels::Number(_) => Kind::Number { noise },
+            Labels::Number(model) => Kind::Number { noise, transform: model.transform() },
             Labels::Two(_) => Kind::Two,
             Labels::Count(_) => Kind::Count,
         }
@@ -192,7 +194,7 @@ impl OnlineGrouped {
         }
     }
 
-    /// The standard deviation of the noise of numbers, or of their logarithm, within a group.
+    /// The standard deviation of the noise of numbers, or of their transform, within a group.
     #[must_use]
     pub fn noise_deviation(&self) -> Option<f64> {
         matches!(self.labels, Labels::Number(_)).then(|| self.prior_unit())

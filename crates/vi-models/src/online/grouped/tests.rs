@@ -5,9 +5,9 @@ use vi_linalg::faer::Par;
 use super::*;
 use vi_core::{Error, Row};
 
-use crate::ModelError;
 use crate::online::family::{Logit, Trials};
 use crate::online::{Kind, Model, Observation, OnlineSettings};
+use crate::{ModelError, Transform};
 
 /// Dyestuff (Davies and Goldsmith 1972): yields of five samples of each of six batches.
 const DYESTUFF: [[f64; 5]; 6] = [
@@ -264,7 +264,9 @@ fn a_grouped_model_of_a_kind_is_that_of_its_labels() {
     assert_eq!(refused.to_string(), Error::Empty { argument: "group" }.to_string());
     assert!(matches!(model.merge(&[&again]), Err(ModelError::Unsupported { .. })));
     assert_eq!(serde_json::to_string(&model).unwrap(), serde_json::to_string(&again).unwrap());
-    for kind in [Kind::Robust { unit: (0.0, 1.0) }, Kind::Classes { classes: 3, joint: None }] {
+    for kind in
+        [Kind::Robust { transform: Transform::Identity, unit: (0.0, 1.0) }, Kind::Classes { classes: 3, joint: None }]
+    {
         let made = Model::grouped(kind, 1, Effects::default(), &kind.default_settings());
         assert!(matches!(made, Err(ModelError::Unsupported { .. })), "{kind:?}");
     }
@@ -276,7 +278,7 @@ fn a_grouped_model_of_a_kind_is_that_of_its_labels() {
 #[test]
 fn a_model_of_logarithms_answers_for_the_numbers_themselves() {
     let (settings, row) = (GroupedSettings::default, |t: u64| [(t % 7) as f64]);
-    let mut logs = GroupedLinear::of_logarithm(1, settings()).unwrap();
+    let mut logs = GroupedLinear::of_transform(1, Transform::Log, settings()).unwrap();
     let mut plain = GroupedLinear::new(1).unwrap();
     for t in 0..300_u64 {
         let y = 0.2 * row(t)[0] + 0.3 * (t % 6) as f64 + 0.05 * (t * 7 % 11) as f64;

@@ -47,6 +47,9 @@ impl From<Cuts> for Stored {
     }
 }
 
+/// How many medians of the first times a time counts at most in the unit.
+const MEDIANS: f64 = 1e3;
+
 impl Cuts {
     /// The most cuts.
     pub const MOST: usize = 15;
@@ -79,17 +82,20 @@ impl Cuts {
     }
 
     /// The cuts by the first rows: quantiles of the times of their events, so that each interval has the same number, some ten or more, and there are at
-    /// most 16 intervals. The unit is the time of all rows for each event. Cost: a sort.
+    /// most 16 intervals. The unit is the time of all rows for each event, where none counts more than a thousand medians. Cost: a sort.
     ///
     /// # Errors
     /// `Empty` for no rows; `Label` for a time that is not positive and finite; `Overflow` of their sum.
     pub fn of(first: &[Observation]) -> Result<Self, ModelError> {
         check::not_empty("rows", first.len())?;
-        first.iter().try_for_each(|observed| check_time(observed.label))?;
+        first.iter().try_for_each(|observed| check_time(observed.label, f64::MAX))?;
         let events = first.iter().filter(|observed| !observed.is_censored());
         let mut events: Vec<f64> = events.map(|observed| observed.label).collect();
         events.sort_by(f64::total_cmp);
-        let total = check::result("the time of all rows", first.iter().map(|observed| observed.label).sum())?;
+        let mut all: Vec<f64> = first.iter().map(|observed| observed.label).collect();
+        all.sort_by(f64::total_cmp);
+        let most = MEDIANS * all[all.len() / 2];
+        let total = check::result("the time of all rows", first.iter().map(|observed| observed.label.min(most)).sum())?;
         let intervals = (events.len() / Self::EVENTS).clamp(1, Self::MOST + 1);
         let mut times: Vec<f64> = (1..intervals).map(|k| events[k * events.len() / intervals - 1]).collect();
         times.dedup();

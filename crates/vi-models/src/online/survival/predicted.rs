@@ -135,7 +135,7 @@ impl SurvivalPredicted {
     /// # Errors
     /// `Label` for a time that is not positive and finite; `Quadrature`.
     pub fn log_density(&self, t: f64) -> Result<f64, ModelError> {
-        check_time(t)?;
+        check_time(t, f64::MAX)?;
         self.log_average(1.0, t)
     }
 
@@ -144,7 +144,7 @@ impl SurvivalPredicted {
     /// # Errors
     /// As [`log_density`](Self::log_density).
     pub fn log_density_of(&self, observed: Observation) -> Result<f64, ModelError> {
-        check_time(observed.label)?;
+        check_time(observed.label, f64::MAX)?;
         if observed.is_censored() { self.log_survival(observed.label) } else { self.log_density(observed.label) }
     }
 
@@ -218,7 +218,7 @@ impl SurvivalPredicted {
     /// # Errors
     /// `Label` for an end that is not positive and finite; `Quadrature`.
     pub fn restricted_mean(&self, until: f64) -> Result<f64, ModelError> {
-        check_time(until)?;
+        check_time(until, f64::MAX)?;
         self.mean_until(until)
     }
 

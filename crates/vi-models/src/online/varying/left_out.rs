@@ -25,7 +25,7 @@ impl OnlineVarying {
         for (own, Kept { row, observed }) in anew.iter_mut().zip(rows) {
             let seen = moments(self.engine.project(row.as_row(), 0.0)?.into_iter());
             let (variance, factor) = (seen.variance * target.scale * target.scale, observed.size(Size::Factor)?);
-            let r = target.inner(observed.label) - observed.offset - target.centre - target.scale * seen.mean;
+            let r = target.transform.of(observed.label) - observed.offset - target.centre - target.scale * seen.mean;
             let square = (scale * factor).powi(2);
             let h = if dof.is_finite() { (dof + 1.0) / (dof * square + r * r) } else { square.recip() };
             let left = (1.0 - h * observed.weight * variance).max(LEAST_LEFT);

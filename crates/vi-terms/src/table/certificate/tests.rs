@@ -1,10 +1,11 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use vi_models::Transform;
 use vi_models::online::{Kind, Observation, OnlineLinear, OnlineSettings};
 
 use super::*;
 
-const NUMBER: Kind = Kind::Number { noise: OnlineLinear::DEFAULT_NOISE };
+const NUMBER: Kind = Kind::Number { noise: OnlineLinear::DEFAULT_NOISE, transform: Transform::Identity };
 
 fn normal(rng: &mut ChaCha8Rng) -> f64 {
     (0..12).map(|_| rng.random::<f64>()).sum::<f64>() - 6.0

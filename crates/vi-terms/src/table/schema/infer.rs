@@ -134,7 +134,7 @@ fn by_formula(
         return Err(fail("a sparse file has no columns for it to name".to_owned()));
     }
     let names: Vec<String> = all.columns.iter().map(|column| column.name.clone()).collect();
-    let Expansion { intercept, mut terms, curves, mut groups } =
+    let Expansion { intercept, mut terms, curves, mut groups, spread } =
         formula.terms(&names).map_err(|error| fail(error.to_string()))?;
     if terms.is_empty() {
         return Err(TermsError::NoInputs { why: "the formula has no column".to_owned() });
@@ -206,7 +206,7 @@ fn by_formula(
     if width > MOST_PRODUCTS {
         return Err(fail(format!("{width} inputs are too many; leave out products of texts with many levels")));
     }
-    Ok((schema, Asked { curves, groups, apart }))
+    Ok((schema, Asked { curves, groups, apart, spread }))
 }
 
 /// Effects of a group beyond which the model keeps them by themselves, at a cost that does not depend on their number.
@@ -232,7 +232,7 @@ fn kind_of_group(group: &Group, fields: &[&str]) -> Result<Kind, String> {
     if levels > MOST_IN_GROUP {
         return Err(format!(
             "{levels} groups at {} are more than {MOST_IN_GROUP}; beyond, the formula may have one group alone, with `|` and not `||`, the family must be \
-             gaussian, log-normal, poisson or two classes, and `--forget`, `--mergeable`, `--prior` and `--belief` are not available",
+             gaussian, log-normal, logit-normal, poisson or two classes, and `--forget`, `--mergeable`, `--prior` and `--belief` are not available",
             group.at
         ));
     }

@@ -8,7 +8,7 @@ use super::{Column, Encoded, Kind, Schema};
 use vi_models::online::Effects;
 
 use crate::TermsError;
-use crate::formula::{Curve, Function, Group};
+use crate::formula::{Curve, Factor, Function, Group, Product, Spread};
 use crate::table::source::{Columns, NOWHERE, Record};
 use crate::{Budget, Input, Kind as InputKind, Shape, Term, Terms};
 
@@ -38,6 +38,8 @@ pub(crate) struct Asked {
     pub(crate) groups: Vec<Group>,
     /// The group of which the levels are no inputs, since the model keeps their effects by themselves.
     pub(crate) apart: Option<Group>,
+    /// What the spread follows, where the formula says so.
+    pub(crate) spread: Option<Spread>,
 }
 
 impl Asked {
@@ -172,6 +174,29 @@ impl Schema {
         Ok(Effects { slopes, ..Effects::default() })
     }
 
+    /// The inputs that the spread follows, in increasing order.
+    pub(crate) fn inputs_of(&self, spread: &Spread) -> Vec<usize> {
+        let factor = |part: &Part| {
+            let column = &self.columns[part.column];
+            Factor { column: column.name.clone(), function: column.function }
+        };
+        let (mut first, mut found) = (0, Vec::new());
+        for term in self.all_terms() {
+            let width = self.width_of(&term);
+            if spread.terms.contains(&term.iter().map(factor).collect::<Product>()) {
+                found.extend(first..first + width);
+            }
+            first += width;
+        }
+        let names: Vec<String> = spread.curves.iter().flat_map(blocks_of).collect();
+        let blocks = self.shape.as_ref().map_or_else(Vec::new, Terms::blocks);
+        for block in blocks.iter().filter(|block| block.first >= first && names.contains(&block.name)) {
+            found.extend(block.first..block.first + block.width);
+        }
+        found.sort_unstable();
+        found
+    }
+
     /// The places of the levels of a group among the inputs.
     pub(crate) fn levels(&self, group: &Group) -> Vec<usize> {
         let text = |column: &Column| column.name == group.column && column.function == Some(Function::Text);
@@ -206,6 +231,18 @@ impl Schema {
             }
             _ => places.iter().map(|&input| Term::Smooth { input, weights }).collect(),
         })
+    }
+}
+
+/// The names of the blocks of a curve.
+fn blocks_of(curve: &Curve) -> Vec<String> {
+    const SHOWN: usize = 3;
+    let shown = curve.columns.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    match curve.columns.len() {
+        more if more > SHOWN => vec![format!("k({shown} and {} more)", more - SHOWN)],
+        _ if curve.kernel => vec![format!("k({shown})")],
+        1 => vec![format!("s({shown})")],
+        _ => curve.columns.iter().map(|column| format!("s({column})")).chain([format!("s({shown})")]).collect(),
     }
 }
 
