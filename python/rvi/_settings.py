@@ -4,7 +4,9 @@ import json
 from numbers import Integral, Real
 
 #: Inputs beyond which a full covariance costs too much for many rows, and beyond which even a low rank does.
-WIDE, VERY_WIDE = 400, 20_000
+WIDE, VERY_WIDE = 1000, 20_000
+#: The same where each class, or each family that is compared, has a covariance.
+WIDE_OF_SEVERAL = 400
 #: Columns of the factor that wide models keep.
 RANK = 10
 #: Prior standard deviation of the intercept: in units of the noise for numbers, of the predictor for all others.
@@ -13,10 +15,10 @@ INTERCEPT_SCALE = {"Number": 1000.0, "LogNumber": 1000.0, "LogitNumber": 1000.0}
 NOISE = (0.1, 1e-5)
 
 
-def belief(choice, inputs):
+def belief(choice, inputs, several=False):
     """The JSON form of the kind of posterior."""
     if choice == "auto":
-        choice = "full" if inputs <= WIDE else RANK if inputs <= VERY_WIDE else "diagonal"
+        choice = "full" if inputs <= (WIDE_OF_SEVERAL if several else WIDE) else RANK if inputs <= VERY_WIDE else "diagonal"
     names = {"full": "Full", "square_root": "SquareRoot", "diagonal": "Diagonal"}
     if isinstance(choice, str) and choice in names:
         return names[choice]

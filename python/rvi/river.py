@@ -55,8 +55,8 @@ class _Model:
         width = len(names) + int(self.reserve) if self.n_hashed is None else int(self.n_hashed)
         if width < 1:
             raise ValueError(f"{width} places for features: reserve and n_hashed must leave at least one")
-        belief = _settings.belief(self.belief, width)
         kind, numbers = self._kind()
+        belief = _settings.belief(self.belief, width, kind == "Classes")
         settings = {
             "belief": belief,
             "prior_scale": _settings.prior_scale(self.prior_scale),

@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.metrics import mean_poisson_deviance, r2_score
 
+from .. import _settings
 from . import _rows
 from ._online import atomic
 from ._regression import OnlineRegressor
@@ -180,8 +181,10 @@ class BayesianGLMRegressor(OnlineRegressor):
         # Labels that a transform has not are labels of other families.
         positive, fractions = bool((told[0] > 0.0).all()), bool(((told[0] > 0.0) & (told[0] < 1.0)).all())
         taken = {"log": positive, "logit": fractions}
+        # Integrals of each row, and all correlations: beside many inputs they cost more than the fit.
+        wide = self.belief == "auto" and X.shape[1] > _settings.WIDE_OF_SEVERAL
         for name in families:
-            if not taken.get(name.partition("_")[0], True):
+            if not taken.get(name.partition("_")[0], True) or (wide and name.endswith(("robust", "varying"))):
                 continue
             try:
                 models[name] = self._begin(X, FAMILIES[name][0], {})

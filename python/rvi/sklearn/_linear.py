@@ -24,7 +24,7 @@ class BayesianLinearRegression(OnlineRegressor):
     memory : 'everything', 'learned' or float, default='everything'
         Forgetting: 'everything' is remembered; 'learned' follows the drift; a number is the factor on a row's weight for every later row.
     belief : 'auto', 'full', 'square_root', 'diagonal' or int, default='auto'
-        Form of the posterior; an integer is the rank of a factor. 'auto' is 'full' up to 400 inputs, 10 up to 20,000.
+        Form of the posterior; an integer is the rank of a factor. 'auto' is 'full' up to 1000 inputs, 10 up to 20,000.
     keep_rows : bool, default=False
         Keep the rows.
     start : 'fitted' or 'one_pass', default='fitted'

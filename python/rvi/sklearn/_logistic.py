@@ -32,8 +32,9 @@ class BayesianLogisticRegression(ClassifierMixin, OnlineEstimator):
     memory : 'everything', 'learned' or float, default='everything'
         Forgetting: 'everything' is remembered; 'learned' follows the drift; a number is the factor on a row's weight for every later row.
     belief : 'auto', 'full', 'square_root', 'diagonal' or int, default='auto'
-        Form of the posterior; an integer is the rank of a factor. 'auto' is 'full' up to 400 inputs, 10 up to 20,000. More
-        than two classes with another belief than 'full' are independent of each other.
+        Form of the posterior; an integer is the rank of a factor. 'auto' is 'full' up to 1000 inputs
+        (400 of more than two classes), 10 up to 20,000. More than two classes with another
+        belief than 'full' are independent of each other.
     keep_rows : bool, default=False
         Keep the rows, for `refine` and `diagnose`.
     keep_sample : bool, default=True

@@ -165,7 +165,7 @@ class OnlineEstimator(Shown, Stored, Tabular):
 
     def _settings(self, kind, *, sparse):
         inputs = self.n_features_in_
-        form = _settings.belief(self.belief, inputs)
+        form = _settings.belief(self.belief, inputs, kind == "Classes")
         centre = self.fit_intercept and _settings.is_dense(form) and not sparse
         scale = self.intercept_scale
         if scale is None:

@@ -26,6 +26,9 @@ const WITHIN: f64 = 1.1e3;
 /// The size of moves that are not made.
 const STILL: f64 = 0.02;
 
+/// The distance of the wider scales that are looked at, in `log r`.
+const STEP: f64 = 0.25;
+
 /// The most passes over all blocks.
 const PASSES: usize = 8;
 
@@ -152,6 +155,61 @@ pub(super) fn factors(
         return Ok(None);
     }
     Ok(Some(ranges(blocks).zip(moved).flat_map(|(block, step)| block.map(move |_| step.exp())).collect()))
+}
+
+/// A much wider relative scale of one block, at which the evidence is high too.
+pub(super) struct Wider {
+    /// By which factor to multiply the relative scale of each input.
+    pub(super) factors: Vec<f64>,
+    /// By how many nats evidence and prior would rise there if there were twice the rows, all of them alike.
+    pub(super) foreseen: f64,
+}
+
+/// The most promising scale of a block that is more than `apart` wider, in `log r`, by the evidence of `belief` with the sites as they are and the other
+/// blocks held: what few rows say of weights of opposing signs is less than a wide prior costs, and the next rows say as much again. `None` for a
+/// belief that keeps no full covariance. Cost: `d³` flops at most.
+///
+/// # Errors
+/// Those of the eigenvalue iteration.
+pub(super) fn wider(
+    (belief, scale): (&AnyBelief, f64),
+    weights: ScaledWeights,
+    (blocks, relative): (&[usize], &[f64]),
+    apart: f64,
+    gain: impl Fn(ScaleChange) -> f64,
+) -> Result<Option<Wider>, Error> {
+    let Some(parts) = Whitened::parts(belief, weights)? else { return Ok(None) };
+    let predictors = weights.predictors / parts.len();
+    let mut best: Option<(usize, f64, f64)> = None;
+    for (k, block) in ranges(blocks).enumerate() {
+        let positions: Vec<usize> =
+            (0..predictors).flat_map(|p| block.clone().map(move |j| p * weights.scaled + j)).collect();
+        let marginals =
+            parts.iter().map(|part| part.marginal(&positions).directions()).collect::<Result<Vec<_>, _>>()?;
+        let spectrum = Spectrum::of_directions(&marginals, scale);
+        let from = relative.get(block.start).copied().unwrap_or(1.0).ln();
+        let last = RELATIVE.highest.ln();
+        let mut step = apart;
+        while from + step <= last {
+            let ScaleChange { log_det, quadratic } = spectrum.change(scale * step.exp());
+            let twice = ScaleChange { log_det, quadratic: 2.0 * quadratic };
+            let foreseen = gain(twice) + RELATIVE.log_density(from + step) - RELATIVE.log_density(from);
+            if best.is_none_or(|(_, _, most)| foreseen > most) {
+                best = Some((k, step, foreseen));
+            }
+            step += STEP;
+        }
+    }
+    Ok(best.map(|(wide, step, foreseen)| {
+        let factor = |k: usize| if k == wide { step.exp() } else { 1.0 };
+        let factors = ranges(blocks).enumerate().flat_map(|(k, block)| block.map(move |_| factor(k))).collect();
+        Wider { factors, foreseen }
+    }))
+}
+
+/// The log prior density of the relative scales.
+pub(super) fn log_prior(blocks: &[usize], relative: &[f64]) -> f64 {
+    ranges(blocks).map(|block| RELATIVE.log_density(relative.get(block.start).copied().unwrap_or(1.0).ln())).sum()
 }
 
 /// The effective number of weights in each block, `Σ (1 − P_jj/s²)`; `None` for a belief that keeps no full covariance.

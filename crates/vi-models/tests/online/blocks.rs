@@ -3,7 +3,10 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
-use vi_models::online::{Kind, Model, Observation, OnlineLinear, OnlineSettings, PriorScale, Row, Standardise};
+use vi_core::batch::BatchSettings;
+use vi_models::online::{
+    Kind, Model, Observation, OnlineLinear, OnlineLogistic, OnlineSettings, PriorScale, Row, Standardise,
+};
 use vi_models::{ModelError, Transform};
 
 /// Rows of `d` standard normal inputs; the label is made of those with a weight, and noise.
@@ -155,4 +158,60 @@ fn blocks_that_do_not_hold_all_inputs_are_refused() {
     assert!(matches!(with(vec![1, 1]), Err(ModelError::Core(_))));
     assert!(matches!(with(vec![3, 0]), Err(ModelError::Core(_))));
     assert!(with(vec![1, 2]).is_ok());
+}
+
+/// Labels of two classes by the difference of two inputs with this correlation, among 20; the blocks of the other inputs tell nothing.
+fn opposing(n: usize, correlation: f64, seed: u64) -> Vec<(Vec<f64>, f64)> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let row = |_| {
+        let mut x: Vec<f64> = (0..112).map(|_| rng.sample(StandardNormal)).collect();
+        x[1] = correlation * x[0] + (1.0 - correlation * correlation).sqrt() * x[1];
+        let up = rng.random::<f64>() < 1.0 / (1.0 + (-6.0 * (x[0] - x[1])).exp());
+        (x, f64::from(u8::from(up)))
+    };
+    (0..n).map(row).collect()
+}
+
+fn of_opposing(rows: &[(Vec<f64>, f64)]) -> OnlineLogistic {
+    let blocks: Vec<usize> = std::iter::once(20).chain([3; 20]).chain([32]).collect();
+    let mut model = OnlineLogistic::with_settings(112, OnlineSettings { blocks, ..OnlineSettings::default() }).unwrap();
+    rows.iter().for_each(|(x, y)| model.update(x, *y).unwrap());
+    model
+}
+
+fn loss(model: &OnlineLogistic, rows: &[(Vec<f64>, f64)]) -> f64 {
+    let of = |(x, y): &(Vec<f64>, f64)| {
+        let up = model.predict(x).unwrap().probability;
+        -(if *y > 0.5 { up } else { 1.0 - up }).ln()
+    };
+    rows.iter().map(of).sum::<f64>() / rows.len() as f64
+}
+
+/// Weights of opposing signs on two inputs that are nearly the same tell nothing of their scale at first, and much later.
+#[test]
+fn a_block_widens_where_the_rows_to_come_may_prefer_it() {
+    let new = opposing(4000, 0.995, 99);
+    for seed in 0..3 {
+        let learned = of_opposing(&opposing(2800, 0.995, seed));
+        // Half of a nat in twenty is what the difference tells: its log odds have the deviation 0.6.
+        let (own, none) = (loss(&learned, &new), 2.0_f64.ln());
+        assert!(own < none - 0.02, "{seed}: {own}");
+    }
+}
+
+/// Refinement begins with the scales and blocks of all first rows, wherever they stood before the last of them.
+#[test]
+fn refinement_of_first_rows_keeps_their_scales() {
+    let (rows, new) = (opposing(700, 0.96, 7), opposing(2000, 0.96, 98));
+    let mut model = of_opposing(&rows);
+    let mut fitted = model.clone();
+    fitted.catch_up().unwrap();
+    let settings = BatchSettings { tolerance: 1e-4, max_passes: 20 };
+    model
+        .refine_over(&settings, |take| rows.iter().try_for_each(|(x, y)| take(Row::Dense(x), Observation::new(*y))))
+        .unwrap();
+    let (refined, before) = (loss(&model, &new), loss(&fitted, &new));
+    // The bound's best Gaussian and the one of expectation propagation differ by far less than the rows tell.
+    assert!((refined - before).abs() < 0.01 && before < 0.64, "{refined} {before}");
+    assert_eq!(model.info().block_scales.len(), 22);
 }

@@ -10,7 +10,9 @@ use crate::table::options::Family;
 use crate::table::target::TargetKind;
 
 /// Inputs beyond which a full covariance costs too much for a file of many rows: 1 ms a row and 8 MB at 1000.
-const WIDE: usize = 400;
+const WIDE: usize = 1000;
+/// Inputs beyond which it does for one of each class, and families of numbers are not compared.
+const WIDE_OF_SEVERAL: usize = 400;
 /// The same where groups have effects, which a low rank would not hold.
 const WIDE_IN_GROUPS: usize = 4000;
 /// Columns of the factor that wide models keep.
@@ -77,10 +79,15 @@ impl Plan {
         (shape, rate * self.scales.as_ref().map_or(1.0, |scales| scales.target.1))
     }
 
-    fn belief(&self, inputs: usize) -> BeliefKind {
+    fn belief(&self, target: &TargetKind, inputs: usize) -> BeliefKind {
+        let wide = match target {
+            _ if self.grouped => WIDE_IN_GROUPS,
+            TargetKind::Classes(classes) if classes.len() > 2 => WIDE_OF_SEVERAL,
+            _ => WIDE,
+        };
         self.belief.unwrap_or(if inputs > VERY_WIDE {
             BeliefKind::Diagonal
-        } else if inputs > if self.grouped { WIDE_IN_GROUPS } else { WIDE } {
+        } else if inputs > wide {
             BeliefKind::LowRank { rank: RANK }
         } else {
             BeliefKind::Full
@@ -112,7 +119,7 @@ impl Plan {
             (TargetKind::Classes(classes), _) if classes.len() == 2 => (Kind::Two, Vec::new()),
             (TargetKind::Classes(classes), _) => {
                 // Only a full covariance is kept over several classes together.
-                let joint = if self.belief(inputs) == BeliefKind::Full { None } else { Some(false) };
+                let joint = if self.belief(target, inputs) == BeliefKind::Full { None } else { Some(false) };
                 (Kind::Classes { classes: classes.len(), joint }, Vec::new())
             }
             (TargetKind::Survival(event), _) => (Kind::Survival { cuts: event.cuts }, Vec::new()),
@@ -139,7 +146,8 @@ impl Plan {
             (None, Family::Varying | Family::LogVarying | Family::LogitVarying) => (varying(transform), Vec::new()),
             (None, _) => {
                 let mut others: Vec<Kind> = transforms.clone().map(number).collect();
-                if is_open && self.belief(inputs) == BeliefKind::Full {
+                if is_open && inputs <= WIDE_OF_SEVERAL && self.belief(&TargetKind::Number, inputs) == BeliefKind::Full
+                {
                     others.push(robust(transform));
                     if !self.correlated {
                         others.push(varying(transform));
@@ -165,7 +173,7 @@ impl Plan {
     /// Settings that no model of this kind takes.
     pub(crate) fn model_of(&self, kind: Kind, target: &TargetKind, names: Vec<String>) -> Result<Model, ModelError> {
         let inputs = names.len();
-        let belief = self.belief(inputs);
+        let belief = self.belief(target, inputs);
         let mut settings = OnlineSettings {
             names,
             memory: self.memory,

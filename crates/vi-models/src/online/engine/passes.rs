@@ -31,8 +31,9 @@ impl<F: Family> Engine<F> {
     ) -> Result<BatchInfo, E> {
         self.check_passes()?;
         settings.check().map_err(ModelError::from)?;
-        let range = self.likely();
-        self.refine_members(range, |engine, member| engine.optimum(member, settings, &mut pass))
+        self.caught_up(|engine| {
+            engine.refine_members(engine.likely(), |engine, member| engine.optimum(member, settings, &mut pass))
+        })
     }
 
     /// The members to refine, and how close to one of them a scale follows from it.

@@ -21,7 +21,7 @@ const ROWS_PER_WEIGHT: u64 = 4;
 const DROPPED: f64 = 1e-4;
 
 /// Rows for each weight between two moves, as long as these are a quarter of all rows or more, and no more than all. One member that is
-/// enough moves at each doubling of the rows.
+/// enough moves at each doubling of the rows, unless the rows to come may prefer a block much wider.
 const ROWS_BETWEEN: u64 = 32;
 
 /// Members nearer than this in `log s` have nearly the same sites.
@@ -498,11 +498,13 @@ impl<F: Family> Engine<F> {
             }
             _ => self.fallbacks.places += 1,
         }
-        // Where the members stand on two hills, the rows to come soon choose between them.
+        // Where the evidence has two hills, the rows to come soon choose between them.
         let [low, high] = [0, self.members.len() - 1].map(|k| self.members[k].prior_scale);
+        let hills =
+            distance(low, high) > APART || matches!(self.widened_block(&self.design, &self.members), Ok(Some(_)));
         let weights = self.family.weights(self.design.columns()).unwrap_or(usize::MAX) as u64;
-        let wait = if distance(low, high) > APART { 0 } else { ROWS_BETWEEN };
-        let least = if self.members.len() == 1 { n } else { n / 4 };
+        let wait = if hills { 0 } else { ROWS_BETWEEN };
+        let least = if self.members.len() == 1 && !hills { n } else { n / 4 };
         self.next_place = n.saturating_add(weights.saturating_mul(wait).clamp(least, n).max(1));
     }
 

@@ -365,7 +365,8 @@ impl<F: Family> Engine<F> {
         if let Some((placed, log_evidence)) = placed {
             if self.rows.len() >= self.start_rows() {
                 let missed = missed_by_moves(&self.family, &design, &members, &placed).ok().flatten();
-                carried = missed.is_none_or(|missed| missed < CARRIED);
+                let is_alone = matches!(self.widened_block(&design, &placed), Ok(None));
+                carried = is_alone && missed.is_none_or(|missed| missed < CARRIED);
             }
             (self.members, self.base) = (placed, log_evidence);
         } else {
@@ -437,15 +438,15 @@ impl<F: Family> Engine<F> {
         let moving = self.has_moving_blocks() && self.rows.len() >= FEWEST_TO_MOVE;
         let one = (moving && joint).then(|| std::slice::from_ref(self.best()));
         let Some(mut members) = self.refitted(one.unwrap_or(&self.members), design, anew)? else { return Ok(None) };
-        let rounds = if self.family.tells_near() { MOST_ROUNDS_NEAR } else { MOST_ROUNDS };
-        for _ in 0..if moving { rounds } else { 0 } {
-            let Some(moved) = self.moved_blocks(design, &members)? else { break };
-            (*design, members) = moved;
-            if !exact && let Some(again) = self.refitted(&members, design, false)? {
-                members = again;
-            }
-            if !joint {
-                break;
+        if moving {
+            members = self.settled(design, members)?;
+            if let Some((mut wide, moved)) = self.widened_block(design, &members)?
+                && let Some(moved) = self.refitted(&moved, &wide, false)?
+            {
+                let moved = self.settled(&mut wide, moved)?;
+                if self.log_posterior(&wide, &moved) > self.log_posterior(design, &members) {
+                    (*design, members) = (wide, moved);
+                }
             }
         }
         if self.moves() && !exact {
@@ -455,6 +456,23 @@ impl<F: Family> Engine<F> {
             members = fitted_where_likely(&self.family, design, members, CLOSE, known, fit)?;
         }
         Ok(Some(members))
+    }
+
+    /// Fitted members after the relative scales of the blocks have moved in `design`, in turn with fits.
+    fn settled(&self, design: &mut Design, mut members: Vec<Member<F::State>>) -> Result<Vec<Member<F::State>>, Error> {
+        for _ in 0..if self.family.tells_near() { MOST_ROUNDS_NEAR } else { MOST_ROUNDS } {
+            let Some(moved) = self.moved_blocks(design, &members)? else { break };
+            (*design, members) = moved;
+            if !self.family.rescales_exactly()
+                && let Some(again) = self.refitted(&members, design, false)?
+            {
+                members = again;
+            }
+            if !self.family.is_joint() {
+                break;
+            }
+        }
+        Ok(members)
     }
 
     /// Those of `members` that cannot be told from the others, as Gaussians of all kept rows together.

@@ -19,6 +19,10 @@ impl<F: ScalarFamily> Engine<F> {
     /// Sweeps over the kept rows, for every member from its prior. Returns the info of the member with the highest evidence.
     pub(in crate::online) fn refine(&mut self, settings: &RefineSettings) -> Result<RefineInfo, ModelError> {
         self.check_kept()?;
+        self.caught_up(|engine| engine.swept(settings))
+    }
+
+    fn swept(&mut self, settings: &RefineSettings) -> Result<RefineInfo, ModelError> {
         let (x, observed) = self.design_matrix()?;
         let y: Vec<f64> = observed.iter().map(|observed| observed.label).collect();
         self.refine_members((0..=self.members.len() - 1, CLOSE), |engine, member| {
@@ -87,6 +91,22 @@ impl<F: Family> Engine<F> {
         }
         self.settle();
         best.map(|(_, info)| info).ok_or_else(|| ModelError::NotKept.into())
+    }
+
+    /// Refines a model whose first rows have been fitted together, so that scales and blocks are those of them all. On an error the model is
+    /// unchanged.
+    pub(in crate::online) fn caught_up<I, E: From<ModelError>>(
+        &mut self,
+        refine: impl FnOnce(&mut Self) -> Result<I, E>,
+    ) -> Result<I, E> {
+        if self.fixed {
+            return refine(self);
+        }
+        let mut fitted = self.clone();
+        fitted.catch_up()?;
+        let info = refine(&mut fitted)?;
+        *self = fitted;
+        Ok(info)
     }
 
     /// Ends the first rows after a refinement: the scales taken from them are fixed.
