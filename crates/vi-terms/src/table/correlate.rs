@@ -11,7 +11,7 @@ use vi_models::online::{Component, Effects, GroupedGlm, GroupedLinear, GroupedSe
 use vi_models::{ModelError, Transform};
 
 use crate::formula::Group;
-use crate::table::choose::spread_out;
+use crate::table::choose::shuffled;
 use crate::table::schema::{Encoded, Schema};
 use crate::table::source::{Columns, NOWHERE, Record};
 use crate::table::target::{Target, TargetKind};
@@ -135,7 +135,7 @@ fn rows(
     let beside = beside(schema, groups, terms, levels);
     let most = if target.kind == TargetKind::Number { MOST_ROWS } else { MOST_FITTED };
     let (mut encoded, mut found) = (Encoded::default(), Rows::default());
-    for record in spread_out(records).take(most) {
+    for record in shuffled(records).take(most) {
         // Learning reports the error of a bad record.
         let Ok(Some(label)) = target.label(record, label, NOWHERE) else { continue };
         if encoded.write(schema, &places, record, NOWHERE).is_err() {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::table::{Columns, Document, Input, Intervals, Options, Rows, fit};
+use crate::table::{Columns, Document, Family, Input, Intervals, Options, Rows, fit};
 
 fn target(kind: TargetKind) -> Target {
     Target { column: "y".to_owned(), kind }
@@ -13,7 +13,8 @@ fn means(unit: Option<(f64, f64)>, of: &[&str]) -> Means {
         pairs: (0.0, vec![0.0; of.len()]),
     };
     let of: Vec<String> = of.iter().map(|&name| name.to_owned()).collect();
-    Means { unit, all: vec![(0.0, 0.0, 0.0); of.len()], of, places: [(0.0, 1.0); KNOWN], columns: vec![column] }
+    let none = vec![(0.0, 0.0, 0.0); of.len()];
+    Means { unit, all: none.clone(), of, places: [(0.0, 1.0); KNOWN], columns: vec![column], order: none }
 }
 
 /// The numbers that a record gets.
@@ -145,6 +146,24 @@ fn a_table_sorted_by_its_target_is_learned_with_the_numbers_of_the_random_order(
     assert!(found < 1.1 * expected, "{found} {expected}");
 }
 
+/// Numbers that are the means of labels before depend on the order, and what is chosen by them does not.
+#[test]
+fn what_is_chosen_is_the_same_in_any_order_of_the_rows() {
+    let (columns, mut rows) = ratings(300);
+    let label = |row: &[String; 3]| row[2].parse::<f64>().unwrap();
+    for family in [Family::Auto, Family::Gaussian] {
+        let options = Options { target: Some("y".to_owned()), family, ..Options::default() };
+        rows.sort_by_key(|row| key(&row.concat()));
+        let mixed = fitted(&columns, &rows, &options);
+        rows.sort_by(|a, b| label(a).total_cmp(&label(b)));
+        let sorted = fitted(&columns, &rows, &options);
+        assert_eq!(sorted.chosen, mixed.chosen);
+        assert_eq!(sorted.chosen.is_some(), family == Family::Auto);
+        assert!(!mixed.means.is_empty() && mixed.reordered.is_none());
+        assert!(sorted.reordered.is_some_and(|again| again.runs > IN_RUNS));
+    }
+}
+
 #[test]
 fn labels_in_an_order_within_levels_are_seen() {
     let score = |label: fn(u32) -> u32| {
@@ -157,6 +176,20 @@ fn labels_in_an_order_within_levels_are_seen() {
     // A period of 101 rows has no order to speak of, half a period of 400 has.
     assert_eq!(score(|t| t * 37 % 101 % 2), None);
     assert!(score(|t| t / 200).is_some_and(|score| score > IN_ORDER));
+}
+
+/// No level comes twice, so that the labels of levels have no order.
+#[test]
+fn labels_in_an_order_of_all_are_seen() {
+    let score = |label: fn(u32) -> u32| {
+        let mut own = means(Some((50.0, 30.0)), &[""]);
+        for t in 0..101_u32 {
+            learn(&mut own, &t.to_string(), f64::from(label(t)));
+        }
+        own.in_order()
+    };
+    assert_eq!(score(|t| t * 37 % 101), None);
+    assert!(score(|t| t).is_some_and(|score| score > IN_RUNS) && score(|t| 200 - t).is_some());
 }
 
 #[test]
