@@ -16,7 +16,7 @@ use std::path::Path;
 
 use crate::args::Command;
 use crate::error::CliError;
-use crate::files::are_one;
+use crate::files::{are_one, is_picture_in};
 
 /// # Errors
 /// What the data or the model do not allow.
@@ -40,21 +40,21 @@ pub(crate) fn run(command: &Command) -> Result<(), CliError> {
 }
 
 /// # Errors
-/// An output of the command that is what it reads.
+/// An output of the command that is what it reads, or another output.
 fn apart(command: &Command) -> Result<(), CliError> {
     const DATA: &str = "input";
     const MODEL: &str = "model";
     fn one<'a>(what: &'static str, path: &'a Path) -> Vec<(&'static str, &'a Path)> {
         vec![(what, path)]
     }
-    let (output, html, read) = match command {
+    let (output, show, mut known) = match command {
         Command::Fit(args) => {
             let like = args.like.iter().map(|path| (MODEL, path.as_path()));
-            (args.output.as_ref(), args.show.html.as_ref(), like.chain(one(DATA, &args.input.data)).collect())
+            (args.output.as_ref(), Some(&args.show), like.chain(one(DATA, &args.input.data)).collect())
         }
         Command::Update(args) => {
             let read = [one(MODEL, &args.model), one(DATA, &args.input.data)].concat();
-            (args.output.as_ref(), args.show.html.as_ref(), read)
+            (args.output.as_ref(), Some(&args.show), read)
         }
         Command::Predict(args) => {
             (args.output.as_ref(), None, [one(MODEL, &args.model), one(DATA, &args.input.data)].concat())
@@ -62,25 +62,31 @@ fn apart(command: &Command) -> Result<(), CliError> {
         Command::Explain(args) => {
             (args.output.as_ref(), None, [one(MODEL, &args.model), one(DATA, &args.input.data)].concat())
         }
-        Command::Inspect(args) => (args.groups.as_ref(), args.show.html.as_ref(), one(MODEL, &args.model)),
+        Command::Inspect(args) => {
+            let rows = args.robust.iter().map(|path| (DATA, path.as_path()));
+            (args.groups.as_ref(), Some(&args.show), rows.chain(one(MODEL, &args.model)).collect())
+        }
         Command::Resume(args) => {
             let data = args.data.iter().map(|path| (DATA, path.as_path()));
-            (None, args.show.html.as_ref(), data.chain(one(MODEL, &args.model)).collect())
+            (None, Some(&args.show), data.chain(one(MODEL, &args.model)).collect())
         }
         Command::Merge(args) => {
             let read = args.models.iter().flat_map(|path| one(MODEL, path)).collect();
-            (Some(&args.output), args.show.html.as_ref(), read)
+            (Some(&args.output), Some(&args.show), read)
         }
         Command::Export(args) => (Some(&args.output), None, one(MODEL, &args.model)),
-        Command::Import(args) => (Some(&args.output), args.show.html.as_ref(), one("record", &args.record)),
+        Command::Import(args) => (Some(&args.output), Some(&args.show), one("record", &args.record)),
         Command::Evaluate(_) | Command::Compare(_) | Command::Completions(_) | Command::Man(_) => return Ok(()),
     };
     let name = if matches!(command, Command::Inspect(_)) { "groups" } else { "output" };
-    let written = [(name, output), ("html", html)].into_iter().filter_map(|(option, path)| Some((option, path?)));
-    for (option, output) in written {
-        if let Some((what, path)) = read.iter().find(|(_, path)| are_one(output, path)) {
+    let (html, plot) = show.map_or((None, None), |show| (show.html.as_ref(), show.plot.as_ref()));
+    let written = [(name, output), ("html", html), ("plot", plot)];
+    for (option, output) in written.into_iter().filter_map(|(option, path)| Some((option, path?))) {
+        let is_hit = |path: &Path| are_one(output, path) || option == "plot" && is_picture_in(path, output);
+        if let Some((what, path)) = known.iter().find(|(_, path)| is_hit(path)) {
             return Err(CliError::Same { option, output: output.clone(), what, path: path.to_path_buf() });
         }
+        known.push(("output", output));
     }
     Ok(())
 }

@@ -167,12 +167,25 @@ fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|known| !known.is_file() && !known.is_dir())
 }
 
-/// Whether two paths are of one file that is there.
-pub(crate) fn are_one(a: &Path, b: &Path) -> bool {
-    match (fs::canonicalize(a), fs::canonicalize(b)) {
-        (Ok(a), Ok(b)) => a == b,
-        _ => false,
+/// Where a path leads, whether there is something yet or not; none of what may be written at once with others: a device, a pipe.
+fn place_of(path: &Path) -> Option<PathBuf> {
+    let own = target_of(path);
+    if let Ok(there) = fs::canonicalize(&own) {
+        return Some(there).filter(|there| !is_special(there));
     }
+    let folder = own.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    Some(fs::canonicalize(folder).ok()?.join(own.file_name()?))
+}
+
+/// Whether two paths are of one file, which need not be there yet.
+pub(crate) fn are_one(a: &Path, b: &Path) -> bool {
+    place_of(a).is_some_and(|a| place_of(b) == Some(a))
+}
+
+/// Whether a path is of a file as those that are written into a folder of pictures.
+pub(crate) fn is_picture_in(path: &Path, folder: &Path) -> bool {
+    let Some(own) = place_of(path).filter(|own| own.extension().is_some_and(|end| end == "svg")) else { return false };
+    place_of(folder).is_some_and(|folder| own.parent() == Some(&folder))
 }
 
 /// Takes the lock of a file for this process alone; whether another has it. On a system or a disk that has no such locks nobody has.

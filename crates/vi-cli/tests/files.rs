@@ -135,11 +135,29 @@ fn an_output_that_is_read_is_refused() {
         ("merge m.rvi plain.rvi -o plain.rvi", "`--output plain.rvi` would overwrite the model plain.rvi"),
         ("export plain.rvi -o plain.rvi", "`--output plain.rvi` would overwrite the model plain.rvi"),
         ("import r.bin --columns a,b -o r.bin", "`--output r.bin` would overwrite the record r.bin"),
+        ("inspect m.rvi --robust t.csv --html t.csv", "`--html t.csv` would overwrite the input t.csv"),
+        ("fit t.csv -t y -o n.rvi --html sub/../n.rvi", "`--html sub/../n.rvi` would overwrite the output n.rvi"),
+        ("merge m.rvi plain.rvi -o n.rvi --html n.rvi", "`--html n.rvi` would overwrite the output n.rvi"),
+        ("inspect m.rvi --groups g.csv --html ./g.csv", "`--html ./g.csv` would overwrite the output g.csv"),
+        ("fit t.csv -t y -o n.rvi --plot n.rvi", "`--plot n.rvi` would overwrite the output n.rvi"),
+        ("fit t.csv -t y --html sub/loss.svg --plot sub", "`--plot sub` would overwrite the output sub/loss.svg"),
     ] {
         let error = refused(&folder, line);
         assert!(error.contains(words), "{line}: {error}");
     }
     assert_eq!(files.iter().map(read).collect::<Vec<_>>(), before);
+    assert!(!folder.join("n.rvi").exists());
+    told(&folder, "fit t.csv -t y -o /dev/null --html /dev/null");
+}
+
+#[cfg(unix)]
+#[test]
+fn two_outputs_that_a_link_makes_one_are_refused() {
+    let folder = model("linked", 1);
+    std::os::unix::fs::symlink("n.rvi", folder.join("near.html")).unwrap();
+    let error = refused(&folder, "fit t.csv -t y -o n.rvi --html near.html");
+    assert!(error.contains("`--html near.html` would overwrite the output n.rvi"), "{error}");
+    assert!(!folder.join("n.rvi").exists());
 }
 
 #[test]

@@ -144,7 +144,7 @@ impl Family for Classes {
     }
 
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a checked class")]
-    fn run_label(&self, observed: &Observation) -> RunLabel {
+    fn run_label(&self, observed: &Observation, _: &super::target::Target) -> RunLabel {
         RunLabel::class(observed.label as usize)
     }
 

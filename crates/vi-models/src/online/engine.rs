@@ -23,7 +23,7 @@ mod sweeps;
 
 pub(super) use believed::{Gains, Parts, beside, check_offset};
 pub(super) use family::{Family, Fitted, RowStep, Stateful};
-pub(super) use order::RunLabel;
+pub(super) use order::{RunLabel, key};
 pub(super) use scalar::{
     FIT_PASSES, FIT_SWEEP, FIT_TOLERANCE, Levels, Pass, ScalarFamily, Together, is_score, row_likelihood, site_of,
 };

@@ -62,8 +62,9 @@ pub struct OnlineInfo {
     pub owed: f64,
     /// How many calls of `update` and `update_batch` were refused since the model was made or read.
     pub refused: u64,
-    /// What labels and a sample of the rows say of the order in which the rows came; `None` while no more than the least number of
-    /// first rows has come, and for models that are exact or forget. It costs a prediction for each row of the sample, or of the first rows.
+    /// What labels and a sample of the rows say of the order in which the rows came, labels alone while no more than the least number
+    /// of first rows has come; `None` before the first, and for models that are exact or forget. It costs a prediction for each row of the sample, or of
+    /// the first rows.
     pub order: Option<Order>,
     /// What to do next.
     pub advice: Advice,

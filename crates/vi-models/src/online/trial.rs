@@ -20,6 +20,7 @@
 
 use std::collections::HashMap;
 
+use super::engine::key;
 use super::{Kind, Model, Observation, Prediction, Row};
 use crate::ModelError;
 
@@ -52,7 +53,7 @@ const FEWEST_EQUAL: u64 = 10;
 ///
 /// The plain candidate is chosen unless another is better by more than a nat, and one with excess zeros only if it is better by a further nat than
 /// those without. A candidate that cannot learn a row that another could is out, and so is one that is 100 nats behind after 90, 180, 360, … rows,
-/// which bounds the cost. The trial ends after 2000 rows.
+/// which bounds the cost. The trial ends after 2000 rows. Of few rows further passes in [other orders](Self::learn_again) tell more.
 ///
 /// A candidate is out, too, whose means cost more than its score gains: the squared errors of the second half are above the plain candidate's by two
 /// standard errors of their mean difference, and `n` times the log of the ratio of their roots is more than the nats gained ([`misses`](Self::misses)).
@@ -94,13 +95,16 @@ struct Candidate {
     scores: Vec<f64>,
     /// The squared error of the mean at each row; not finite where there is no mean.
     errors: Vec<f64>,
+    /// How many nats it was behind the best in each pass that has ended, and the errors of the second halves of these.
+    before: (Vec<f64>, Vec<f64>),
     /// How many nats it was behind the best when it was given up, if it was; infinite where it could not learn a row.
     out: Option<f64>,
 }
 
 impl Candidate {
     fn new(model: Model) -> Self {
-        Self { model, is_heavy: false, in_cells: false, scores: Vec::new(), errors: Vec::new(), out: None }
+        let (scores, errors, before) = Default::default();
+        Self { model, is_heavy: false, in_cells: false, scores, errors, before, out: None }
     }
 
     /// Predicts a label and then learns it. Where the prediction is beyond floats, the log evidence tells what the label adds to it.
@@ -121,11 +125,33 @@ impl Candidate {
         Ok(of_label.unwrap_or_else(|| self.model.evidence() - before))
     }
 
-    /// The log probability of the labels after the first half of the rows.
+    /// The log probability of the labels after the first half of the rows; after several passes by how much it was less than the best, in the median.
     fn gained(&self) -> Option<f64> {
         let n = self.scores.len();
         let at = |rows: usize| if rows == 0 { 0.0 } else { self.scores[rows - 1] };
-        Some(at(n) - at(n / 2)).filter(|gained| self.out.is_none() && gained.is_finite())
+        let of_pass = if n == 0 { self.middle() } else { Some(at(n) - at(n / 2)) };
+        of_pass.filter(|gained| self.out.is_none() && gained.is_finite())
+    }
+
+    /// The median of the passes that have ended.
+    fn middle(&self) -> Option<f64> {
+        let mut behind = self.before.0.clone();
+        behind.sort_by(f64::total_cmp);
+        behind.get(behind.len() / 2).map(|behind| -behind)
+    }
+
+    /// The errors of the second half of the rows, of each pass.
+    fn late_errors(&self) -> impl Iterator<Item = &f64> {
+        self.before.1.iter().chain(&self.errors[self.errors.len() / 2..])
+    }
+
+    /// Ends a pass, in which it was so far behind the best.
+    fn end(&mut self, behind: f64) {
+        let late = self.errors.split_off(self.errors.len() / 2);
+        self.before.0.push(behind);
+        self.before.1.extend(late);
+        self.scores.clear();
+        self.errors.clear();
     }
 }
 
@@ -202,7 +228,9 @@ impl Trial {
     /// The ratio of the root mean squared errors of a candidate's means to the plain candidate's, where these cost more than its spread gains.
     fn costly_means(&self, candidate: &Candidate) -> Option<f64> {
         let gained = candidate.gained()? - self.plain.gained()?;
-        let pairs = self.plain.errors.iter().zip(&candidate.errors).skip(candidate.errors.len() / 2);
+        // Passes over the same rows are no more evidence than one.
+        let passes = (candidate.before.0.len() + usize::from(!candidate.scores.is_empty())).max(1) as f64;
+        let pairs = self.plain.late_errors().zip(candidate.late_errors());
         let (mut n, mut sums, mut mean, mut squares) = (0.0, (0.0, 0.0), 0.0, 0.0);
         for (plain, own) in pairs.filter(|(plain, own)| (*plain + *own).is_finite()) {
             n += 1.0;
@@ -211,9 +239,9 @@ impl Trial {
             mean += step / n;
             squares += step * (own - plain - mean);
         }
-        let by_chance = STANDARD_ERRORS * (squares / n / (n - 1.0)).sqrt();
+        let by_chance = STANDARD_ERRORS * (squares / n / (n / passes - 1.0)).sqrt();
         let ratio = (sums.1 / sums.0).sqrt();
-        (gained > 0.0 && mean > by_chance && n * ratio.ln() > gained).then_some(ratio)
+        (gained > 0.0 && mean > by_chance && n / passes * ratio.ln() > gained).then_some(ratio)
     }
 
     /// The kinds that are out for their means, with the ratio of their root mean squared errors to those of the plain kind.
@@ -292,6 +320,44 @@ impl Trial {
                 break;
             }
             let _refused = self.learn_row(Row::Dense(&rows[i * inputs..(i + 1) * inputs]), *observed);
+        }
+    }
+
+    /// Learns the rows of [`learn_all`](Self::learn_all) once more, from nothing and in another order: one pass can fail in one order and not in others,
+    /// so that the median of the passes tells which kind is the best. Nothing changes where one candidate is left.
+    ///
+    /// # Errors
+    /// A model of settings that can no longer be made.
+    pub fn learn_again(&mut self, rows: &[f64], observed: &[Observation]) -> Result<(), ModelError> {
+        if self.candidates().filter(|candidate| candidate.out.is_none()).count() < 2 {
+            return Ok(());
+        }
+        self.end_pass();
+        for candidate in self.remaining() {
+            candidate.model = candidate.model.emptied()?;
+        }
+        let inputs = rows.len() / observed.len().max(1);
+        let mut order: Vec<usize> = (0..observed.len()).collect();
+        let first = observed.len() * self.plain.before.0.len();
+        order.sort_by_key(|i| key((first + i) as u64));
+        let all = std::mem::take(&mut self.rows);
+        for i in order {
+            if self.is_over() {
+                break;
+            }
+            let _refused = self.learn_row(Row::Dense(&rows[i * inputs..(i + 1) * inputs]), observed[i]);
+        }
+        self.end_pass();
+        self.rows = all.max(self.rows);
+        Ok(())
+    }
+
+    /// Ends a pass, if one is not at its end.
+    fn end_pass(&mut self) {
+        let best = self.candidates().filter_map(Candidate::gained).fold(f64::NEG_INFINITY, f64::max);
+        for candidate in self.remaining().filter(|own| !own.scores.is_empty()) {
+            let behind = candidate.gained().map_or(f64::INFINITY, |gained| best - gained);
+            candidate.end(behind);
         }
     }
 
@@ -400,6 +466,43 @@ mod tests {
         let varying = Kind::Varying { unit: (0.0, 1.0), transform: Transform::Identity };
         let (alone, beside) = (behind(vec![varying]), behind(vec![varying, Kind::Count]));
         assert!(alone > 3.0 * beside && beside > 0.0, "{alone} {beside}");
+    }
+
+    /// Of three passes the other kind is ten nats better in two, and far behind in one.
+    #[test]
+    fn one_order_of_several_does_not_decide() {
+        let new = |kind: Kind| Model::new(kind, 1, kind.default_settings()).unwrap();
+        let plain = Kind::Number { noise: (0.5, 0.1), transform: Transform::Identity };
+        let robust = Kind::Robust { unit: (0.0, 1.0), transform: Transform::Identity };
+        let mut trial = Trial::new(new(plain), vec![new(robust)]);
+        trial.plain.before.0 = vec![10.0, 0.0, 10.0];
+        trial.others[0].before.0 = vec![0.0, 90.0, 0.0];
+        assert_eq!((trial.chosen(), trial.behind()), (robust, vec![(plain, 10.0), (robust, 0.0)]));
+        trial.others[0].before.0 = vec![0.0, 90.0, 90.0];
+        assert_eq!(trial.chosen(), plain);
+    }
+
+    #[test]
+    fn rows_are_learned_again_in_other_orders() {
+        let new = |kind: Kind| Model::new(kind, 1, kind.default_settings()).unwrap();
+        let robust = Kind::Robust { unit: (0.0, 1.0), transform: Transform::Identity };
+        let mut trial =
+            Trial::new(new(Kind::Number { noise: (0.5, 0.1), transform: Transform::Identity }), vec![new(robust)]);
+        let rows: Vec<f64> = (0..80).map(|t| f64::from(t * 7 % 11)).collect();
+        let label = |t: u32| rows[t as usize] + f64::from(t * t % 7) + if t.is_multiple_of(9) { 40.0 } else { 0.0 };
+        let observed: Vec<Observation> = (0..80).map(|t| Observation::new(label(t))).collect();
+        trial.learn_all(&rows, &observed);
+        let one = trial.clone();
+        for _ in 0..2 {
+            trial.learn_again(&rows, &observed).unwrap();
+        }
+        assert_eq!((trial.rows(), one.rows(), trial.chosen()), (80, 80, robust));
+        let passes = &trial.plain.before;
+        assert_eq!((passes.0.len(), passes.1.len(), passes.0[0]), (3, 3 * 40, one.behind()[0].1));
+        assert!(passes.0[1] != passes.0[0] && passes.0[1] != passes.0[2]);
+        let mut middle = passes.0.clone();
+        middle.sort_by(f64::total_cmp);
+        assert_eq!(trial.behind()[0].1, middle[1]);
     }
 
     #[test]

@@ -5,7 +5,8 @@ use rand_chacha::ChaCha8Rng;
 use vi_core::refine::RefineSettings;
 use vi_models::online::family::Counts;
 use vi_models::online::{
-    Advice, Memory, OnlineGlm, OnlineInfo, OnlineLinear, OnlineLogistic, OnlineSettings, OnlineSoftmax, Standardise,
+    Advice, Memory, OnlineGlm, OnlineInfo, OnlineLinear, OnlineLogistic, OnlineRobust, OnlineSettings, OnlineSoftmax,
+    Order, Standardise,
 };
 
 use crate::{bits, stream};
@@ -226,5 +227,30 @@ fn first_rows_have_no_order() {
     for row in skewed.chunks(3) {
         let [a, b] = models.each_ref().map(|model| model.predict(row).unwrap().probability);
         assert!((a - b).abs() < 5e-3, "{a} {b}");
+    }
+}
+
+/// The logarithms of years are nearly one number, and those of negative numbers none.
+#[test]
+fn numbers_in_an_order_are_noticed_from_the_first_rows_on() {
+    for (n, at_start) in [(40, true), (400, false)] {
+        let (x, _) = stream(n, 33);
+        for (centre, size) in [(0.0, 1.0), (1950.0, 20.0), (-3e4, 0.01)] {
+            let label = |i: usize| centre + size * (x[3 * i] + x[3 * i + 1].powi(3));
+            let found = |order: &[usize]| -> Order {
+                let mut model = OnlineRobust::new(3).unwrap();
+                for &i in order {
+                    model.update(&x[3 * i..3 * i + 3], label(i)).unwrap();
+                }
+                model.info().order.unwrap()
+            };
+            let random: Vec<usize> = (0..n).collect();
+            let mut sorted = random.clone();
+            sorted.sort_by(|&a, &b| label(a).total_cmp(&label(b)));
+            let (random, sorted) = (found(&random), found(&sorted));
+            assert!(!random.is_in_runs() && sorted.is_in_runs(), "{centre} {n}: {random:?} {sorted:?}");
+            // All rows are still fitted together: their order has done no harm.
+            assert!((sorted.sampled == 0) == at_start && !(at_start && sorted.matters()), "{sorted:?}");
+        }
     }
 }

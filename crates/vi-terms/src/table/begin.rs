@@ -8,7 +8,7 @@ use vi_revrand::RevrandError;
 
 use crate::TermsError;
 use crate::formula::{Formula, of_times};
-use crate::table::choose::chosen;
+use crate::table::choose::{chosen, shuffled};
 use crate::table::correlate::{Seen, correlate};
 use crate::table::document::Document;
 use crate::table::grouped::Groups;
@@ -390,7 +390,7 @@ fn mapped(
         let map = Map::fourier(centres.clone(), spreads.clone(), count, part * apart).map_err(refused)?;
         let mut tried = schema.clone();
         tried.map = Some(map.clone());
-        let evidence = evidence(&tried, target, plan, records.get(..TRIED).unwrap_or(records), columns)?;
+        let evidence = evidence(&tried, target, plan, shuffled(records).take(TRIED), columns)?;
         if best.as_ref().is_none_or(|(most, _)| evidence > *most) {
             best = Some((evidence, map));
         }
@@ -398,12 +398,12 @@ fn mapped(
     best.map(|(_, map)| map).ok_or_else(|| wrong("features", "", "no length scale"))
 }
 
-/// The log evidence of a schema by records; those that cannot be learned are left to be told of later.
-fn evidence(
+/// The log evidence of a schema by records in one pass; those that cannot be learned are left to be told of later.
+fn evidence<'a>(
     schema: &Schema,
     target: &Target,
     plan: &Plan,
-    records: &[Record],
+    records: impl Iterator<Item = &'a Record>,
     columns: &Columns,
 ) -> Result<f64, TermsError> {
     let (places, label) = (schema.places(columns)?, target.places(columns)?);

@@ -1,11 +1,16 @@
 //! The family of the labels: of those that the target allows, the one that the first records prefer.
 
+use std::collections::HashMap;
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
 use vi_core::Row;
 use vi_models::Transform;
 use vi_models::online::{Kind, Model, Start, Trial};
 
 use crate::TermsError;
+use crate::table::document::Pass;
 use crate::table::learn::Reader;
 use crate::table::means::Means;
 use crate::table::plan::Plan;
@@ -59,6 +64,10 @@ impl Chosen {
 /// The fewest rows that tell the tails of a logarithm; with fewer their exponential is beyond all labels.
 const FEWEST_OF_LOG: usize = 200;
 
+/// Rows up to which a trial is made in several orders, and these: of few rows one order may be a bad one for a family.
+const FEW: usize = 400;
+const PASSES: usize = 3;
+
 /// The families of counts.
 const COUNTS: [&str; 3] = ["poisson", "negative-binomial", "zero-inflated"];
 
@@ -80,18 +89,19 @@ fn name(kind: Kind) -> &'static str {
     }
 }
 
-/// All records, those that stand together far apart, since a file may be sorted.
-pub(crate) fn spread_out(records: &[Record]) -> impl Iterator<Item = &Record> {
-    let n = records.len();
-    let divisor = |mut a: usize, mut b: usize| {
-        while b > 0 {
-            (a, b) = (b, a % b);
-        }
-        a
+/// All records in a random order that depends on them and not on how they stand, since a file may be sorted: the same for the same rows in any order.
+pub(crate) fn shuffled(records: &[Record]) -> impl Iterator<Item = &Record> {
+    let mut times: HashMap<u64, u64> = HashMap::new();
+    let turn = |record| {
+        let own = Record::fingerprint(record, Pass::START);
+        // Rows that are alike do not come together.
+        let time = times.entry(own).or_default();
+        *time += 1;
+        (ChaCha8Rng::seed_from_u64(own.wrapping_add(*time)).next_u64(), record)
     };
-    // The golden section leaves the largest gaps between the first few.
-    let step = (n * 618 / 1000 + 1..=n).find(|step| divisor(*step, n) == 1).unwrap_or(1);
-    (0..n).map(move |k| &records[k * step % n])
+    let mut turns: Vec<(u64, &Record)> = records.iter().map(turn).collect();
+    turns.sort_by_key(|(turn, _)| *turn);
+    turns.into_iter().map(|(_, record)| record)
 }
 
 /// A model with nothing learned, of the family that the first records prefer where there are several; where that is one of counts, so is the target.
@@ -128,10 +138,13 @@ fn among(
     columns: &Columns,
 ) -> Result<(Model, Option<Chosen>), TermsError> {
     let new = |kind: Kind| plan.model_of(kind, &target.kind, schema.names());
-    // One pass tells the families apart at a fraction of the cost of fits, but for excess zeros, which it takes for a small size.
-    let start = if target.kind == TargetKind::Count { plan.start } else { Start::OnePass };
-    let quick = Plan { start, ..plan.clone() };
-    let tried = |kind: Kind| quick.model_of(kind, &target.kind, schema.names());
+    // One pass tells the families apart at a fraction of the cost of fits, but for a spread of counts that is learned: with many weights the first rows
+    // may leave it at a wrong size for good, and it takes excess zeros for a small one.
+    let quick = Plan { start: Start::OnePass, ..plan.clone() };
+    let tried = |kind: Kind| {
+        let is_fitted = target.kind == TargetKind::Count || kind == Kind::LearnedSpread;
+        (if is_fitted { plan } else { &quick }).model_of(kind, &target.kind, schema.names())
+    };
     let (plain, others) = plan.kinds(&target.kind, schema.names().len());
     let model = new(plain)?;
     // A kind that does not take the belief is none of the candidates.
@@ -154,7 +167,7 @@ fn among(
     let mut reader = Reader::new(schema, &model, columns)?.grouped(groups.as_ref(), columns)?;
     let mut trial = Trial::new(tried(plain)?, others);
     let (mut values, mut observed) = (Vec::new(), Vec::new());
-    for record in spread_out(records) {
+    for record in shuffled(records) {
         if trial.is_over() || observed.len() == Trial::MOST_ROWS {
             break;
         }
@@ -174,6 +187,11 @@ fn among(
         }
     }
     trial.learn_all(&values, &observed);
+    if observed.len() <= FEW {
+        for _ in 1..PASSES {
+            trial.learn_again(&values, &observed)?;
+        }
+    }
     let kind = trial.chosen();
     let nats = |behind: f64| Some(behind).filter(|nats| nats.is_finite());
     let others = trial.behind().into_iter().filter(|(other, _)| *other != kind);

@@ -15,7 +15,7 @@
 //! Numbers of levels that are known by few rows, or by none, lie farther from their predictions: the spread of a prediction is multiplied by the root of
 //! the mean squared normal score of labels of levels known so well (by 0, 1, 2–3, …, 32 rows or more), relative to that of all.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 use vi_core::special::normal_quantile;
@@ -24,6 +24,7 @@ use vi_models::ModelError;
 use vi_models::online::Prediction;
 
 use crate::TermsError;
+use crate::table::choose::shuffled;
 use crate::table::schema::{Column, Kind, Schema, Told, is_called_identifier, is_missing, kind_of, names_rows};
 use crate::table::source::{Columns, NOWHERE, Record};
 use crate::table::target::{Target, TargetKind};
@@ -51,8 +52,10 @@ const FARTHEST: f64 = 25.0;
 const BEFORE: f64 = 30.0;
 /// The least probability of a label beyond which it counts as that rare.
 const RAREST: f64 = 1e-9;
-/// Standard deviations by which a label is more like the last one of its level than like the others where these come in an order.
+/// Standard deviations by which a label is more like the last one of its level than like the others where these come in an order, and by which it is
+/// more like the last one of all.
 const IN_ORDER: f64 = 6.0;
+const IN_RUNS: f64 = 4.0;
 /// The deviation of the middle half of a Gaussian of unit variance, both sides.
 const QUARTILES: f64 = 1.349;
 
@@ -70,6 +73,9 @@ pub(crate) struct Means {
     /// the model.
     places: [(f64, f64); KNOWN],
     columns: Vec<Levels>,
+    /// For each of these the last label `t′`, the sum of `(t − m)(t′ − m)`, and the sum of the squares: of mean 0 in a random order.
+    #[serde(default)]
+    order: Vec<(f64, f64, f64)>,
 }
 
 /// The labels of the levels of a column.
@@ -87,7 +93,7 @@ struct Levels {
 
 impl Means {
     /// Those of the columns with rare levels, with new levels at the end, and of identifiers that come again, with nothing learned, and the records
-    /// with their numbers; none for targets of many classes. The numbers become columns of the schema, in place of the levels where many rows are
+    /// with their numbers, [shuffled]; none for targets of many classes. The numbers become columns of the schema, in place of the levels where many rows are
     /// of rare ones.
     ///
     /// # Errors
@@ -118,14 +124,13 @@ impl Means {
             order: vec![(0.0, 0.0); of.len()],
             pairs: (0.0, vec![0.0; of.len()]),
         };
-        let mut many = Vec::new();
-        for name in columns.names().iter().filter(|name| **name != target.column) {
-            if has_many_levels(schema, name, records, columns.position(name)?) {
-                many.push(levels(name));
-            }
-        }
+        let known = Known::new(schema);
+        let inputs = columns.names().iter().enumerate().filter(|(_, name)| **name != target.column);
+        let many = inputs.filter(|(place, name)| known.has_many_levels(name, records, *place));
+        let many = many.map(|(_, name)| levels(name)).collect();
         let (all, places) = (vec![(0.0, 0.0, 0.0); of.len()], [(0.0, 1.0); KNOWN]);
-        let mut means = Self { unit, all, of, places, columns: many };
+        let order = vec![(0.0, 0.0, 0.0); of.len()];
+        let mut means = Self { unit, all, of, places, columns: many, order };
         let mut with_means = means.with(records, columns, target)?;
         let (mut next, candidates) = (columns.names().len(), means.columns.len());
         for (column, names) in means.names().map(|(own, names)| (own.to_owned(), names)).collect::<Vec<_>>() {
@@ -169,7 +174,7 @@ impl Means {
         Ok((means, with_means))
     }
 
-    /// The records with the numbers that each has when it is learned, from a state with nothing learned.
+    /// The [shuffled] records with the numbers that each has when it is learned, from a state with nothing learned.
     ///
     /// # Errors
     /// A column that is not there.
@@ -186,7 +191,7 @@ impl Means {
             }
             own
         };
-        Ok(records.iter().map(with).collect())
+        Ok(shuffled(records).map(with).collect())
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -198,6 +203,7 @@ impl Means {
         let mut emptied = self.clone();
         emptied.all.fill((0.0, 0.0, 0.0));
         emptied.places.fill((0.0, 1.0));
+        emptied.order.fill((0.0, 0.0, 0.0));
         for own in &mut emptied.columns {
             own.of.clear();
             own.order.fill((0.0, 0.0));
@@ -272,11 +278,13 @@ impl Means {
         number.stretched((own / all).sqrt()).map(Prediction::Number)
     }
 
-    /// By how many standard deviations labels are more like the last one of their level than in a random order, where these are many.
+    /// By how many standard deviations labels are more like the last one of their level, or of all, than in a random order, where these are many.
     pub(crate) fn in_order(&self) -> Option<f64> {
-        let score = |(sum, squares): &(f64, f64)| if *squares > 0.0 { sum / squares.sqrt() } else { 0.0 };
-        let scores = self.columns.iter().flat_map(|own| &own.order).map(score);
-        Some(scores.fold(0.0, f64::max)).filter(|score| *score > IN_ORDER)
+        let score = |sum: f64, squares: f64| if squares > 0.0 { sum / squares.sqrt() } else { 0.0 };
+        let of_levels = self.columns.iter().flat_map(|own| &own.order).map(|(sum, squares)| score(*sum, *squares));
+        let of_all = self.order.iter().map(|(_, sum, squares)| score(*sum, *squares));
+        let of_levels = of_levels.filter(|score| *score > IN_ORDER);
+        of_levels.chain(of_all.filter(|score| *score > IN_RUNS)).reduce(f64::max)
     }
 
     /// The squared normal score of a label in the model's own prediction of a number; none of others, and where no means are to learn it.
@@ -327,6 +335,14 @@ impl Means {
             level[sums..last].iter_mut().zip(&labels).for_each(|(sum, t)| *sum += weight * t);
             level[last..].copy_from_slice(&labels);
         }
+        for (((rows, mean, _), (last, sum, squares)), t) in self.all.iter().zip(&mut self.order).zip(&labels) {
+            if *rows > 0.0 {
+                let more = (t - mean) * (*last - mean);
+                *sum += more;
+                *squares += more * more;
+            }
+            *last = *t;
+        }
         for ((rows, mean, squares), t) in self.all.iter_mut().zip(&labels) {
             *rows += weight;
             let from_mean = t - *mean;
@@ -351,6 +367,8 @@ impl Means {
         };
         self.is_empty()
             || self.of.len() == outputs
+                && (self.order.is_empty() || self.order.len() == outputs)
+                && self.order.iter().all(|(last, sum, squares)| (last + sum).is_finite() && *squares >= 0.0)
                 && self.all.len() == outputs
                 && self.all.iter().all(|(rows, mean, squares)| *rows >= 0.0 && mean.is_finite() && *squares >= 0.0)
                 && self.places.iter().all(|(rows, square)| *rows >= 0.0 && *square >= 0.0 && square.is_finite())
@@ -361,15 +379,36 @@ impl Means {
     }
 }
 
-/// Whether the column `name`, at `place`, has rare levels or new ones at the end of the records, or is an identifier whose levels come again.
-fn has_many_levels(schema: &Schema, name: &String, records: &[Record], place: usize) -> bool {
-    let own = schema.columns.iter().find(|own| own.name == *name && own.is_levels());
-    if let Some(Kind::Levels { levels, rare, .. }) = own.map(|own| &own.kind) {
-        return *rare > 0 || levels.len() >= FEWEST_LEVELS && are_coming(records, place);
+/// What a schema makes of the columns, by their names, which may be many.
+struct Known<'a> {
+    /// The number of levels, and of the rare ones that share an input.
+    levels: HashMap<&'a str, (usize, usize)>,
+    /// Columns that name rows, and so have no inputs.
+    left_out: HashSet<&'a str>,
+    inputs: HashSet<&'a str>,
+}
+
+impl<'a> Known<'a> {
+    fn new(schema: &'a Schema) -> Self {
+        let levels = |own: &'a Column| match &own.kind {
+            Kind::Levels { levels, rare, .. } if own.is_levels() => Some((own.name.as_str(), (levels.len(), *rare))),
+            _ => None,
+        };
+        Self {
+            levels: schema.columns.iter().filter_map(levels).collect(),
+            left_out: schema.ignored.iter().filter(|(_, why)| names_rows(why)).map(|(own, _)| own.as_str()).collect(),
+            inputs: schema.columns.iter().map(|own| own.name.as_str()).collect(),
+        }
     }
-    let left_out = schema.ignored.iter().any(|(own, why)| own == name && names_rows(why));
-    let called = schema.columns.iter().any(|own| own.name == *name) && is_called_identifier(name);
-    (left_out || called) && come_again(records, place)
+
+    /// Whether the column `name`, at `place`, has rare levels or new ones at the end of the records, or is an identifier whose levels come again.
+    fn has_many_levels(&self, name: &str, records: &[Record], place: usize) -> bool {
+        if let Some((levels, rare)) = self.levels.get(name) {
+            return *rare > 0 || *levels >= FEWEST_LEVELS && are_coming(records, place);
+        }
+        let called = self.inputs.contains(name) && is_called_identifier(name);
+        (self.left_out.contains(name) || called) && come_again(records, place)
+    }
 }
 
 /// Whether the last tenth of the records has new levels of the column at `place`, as in a table sorted by it.

@@ -591,7 +591,7 @@ fn a_label_that_is_no_fraction_is_refused_by_name_or_read_again_without_log_odds
     let before = document.text().unwrap();
     let columns = Columns::new(["x", "y"].map(str::to_owned), None);
     let later = fractions(210, Some((205, "1"))).split_off(203);
-    let refused = update(&mut document, &mut Rows::new(&columns, later.into_iter()), &Input::in_memory("later", false));
+    let refused = update(&mut document, &mut Rows::new(&columns, later), &Input::in_memory("later", false));
     assert!(refused.unwrap_err().to_string().contains("log odds"));
     assert!(document.text().unwrap() != before, "the rows before it are learned");
 }

@@ -134,8 +134,8 @@ pub(crate) trait Family: Stateful + Clone + Debug + PartialEq + Serialize + Dese
         kind.numbers(self.weights(columns)?)
     }
 
-    /// An observation as the count of runs sees it.
-    fn run_label(&self, observed: &Observation) -> RunLabel;
+    /// An observation as the count of runs sees it, where labels are converted so.
+    fn run_label(&self, observed: &Observation, target: &Target) -> RunLabel;
 
     /// How many kinds of labels are told apart where runs are counted: the classes, or 1 for numbers.
     fn run_components(&self) -> usize {

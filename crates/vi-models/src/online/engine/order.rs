@@ -18,6 +18,7 @@ use crate::marginal::log_sum_exp;
 use crate::online::design::RowSpace;
 use crate::online::info::Order;
 use crate::online::row::{OwnedRow, check_row};
+use crate::online::target::Target;
 use crate::online::{Memory, Observation, OnlineSettings, Row};
 
 /// The most rows of the sample.
@@ -37,7 +38,7 @@ const LOST: f64 = 50.0;
 pub(crate) struct RunLabel {
     /// The class; 0 for numbers.
     pub(in crate::online) component: usize,
-    /// 1 for a class, otherwise the number, bounded.
+    /// 1 for a class, otherwise the number, bounded by its logarithm.
     pub(in crate::online) value: f64,
     /// Rows of a stratum are sampled by themselves, so that those of a rare label are not missed.
     pub(in crate::online) stratum: usize,
@@ -47,6 +48,13 @@ impl RunLabel {
     /// A label of a family with one predictor.
     pub(super) fn number(label: f64, size: f64) -> Self {
         let value = (label / size).clamp(0.0, 1e300).ln_1p();
+        Self { component: 0, value: if value.is_nan() { 0.0 } else { value }, stratum: usize::from(label > 0.0) }
+    }
+
+    /// A number of any sign, which the first labels standardise.
+    pub(super) fn standardised(label: f64, target: &Target) -> Self {
+        let label = (target.transform.of(label) - target.centre) / target.scale;
+        let value = label.clamp(-1e300, 1e300).asinh();
         Self { component: 0, value: if value.is_nan() { 0.0 } else { value }, stratum: usize::from(label > 0.0) }
     }
 
@@ -118,7 +126,8 @@ impl Runs {
             (variance * variance, (third / variance).powi(2))
         };
         let variance = pairs * variance;
-        if variance.is_nan() || variance <= 1e-9 * pairs * (self.squares / n).powi(2) {
+        // Years of one century vary by a part in a hundred thousand of their square.
+        if variance.is_nan() || variance <= 1e-14 * pairs * (self.squares / n).powi(2) {
             return 0.0;
         }
         let (expected, counted) = (variance / (unit * unit), over / unit);
@@ -128,9 +137,12 @@ impl Runs {
         (2.0 * ((expected + counted) * (counted / expected).ln_1p() - counted)).max(0.0).sqrt()
     }
 
-    fn is_sound(&self) -> bool {
+    /// Whether these are sums of labels; only those of `signed` numbers may be negative.
+    fn is_sound(&self, signed: bool) -> bool {
         let sums = self.sums.iter().chain([&self.products, &self.squares, &self.cubes]);
-        sums.copied().all(|sum| sum.is_finite() && sum >= 0.0) && self.pairs <= self.rows
+        sums.copied().all(|sum| sum.is_finite() && (signed || sum >= 0.0))
+            && self.squares >= 0.0
+            && self.pairs <= self.rows
     }
 }
 
@@ -195,7 +207,7 @@ pub(super) struct OrderSeen {
 
 /// The number that decides whether a row is in the sample: the same for the same row of a stream, and as good as random (splitmix64;
 /// Steele, Lea and Flood 2014).
-fn key(row: u64) -> u64 {
+pub(in crate::online) fn key(row: u64) -> u64 {
     let mut z = row.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -293,7 +305,10 @@ impl OrderSeen {
         };
         let strata =
             self.strata.len() == like.strata.len() && self.strata.iter().zip(&like.strata).all(|(a, b)| fits(a, b));
-        if !strata || !self.runs.is_sound() || self.runs.sums.len() > family.run_components() {
+        if !strata
+            || !self.runs.is_sound(family.standardises_labels())
+            || self.runs.sums.len() > family.run_components()
+        {
             return Err(ModelError::Document { what: "sample of rows" });
         }
         for Taken { kept, .. } in self.strata.iter().flat_map(|stratum| &stratum.taken).map(Arc::as_ref) {
@@ -305,14 +320,18 @@ impl OrderSeen {
 }
 
 impl<F: Family> Engine<F> {
+    fn run_label(&self, observed: &Observation) -> RunLabel {
+        self.family.run_label(observed, &self.design.target)
+    }
+
     /// Whether the row with this number is wanted for the sample.
     pub(super) fn is_wanted(&self, observed: &Observation, row: u64) -> bool {
-        self.order.as_ref().is_some_and(|order| order.wants(self.family.run_label(observed), row))
+        self.order.as_ref().is_some_and(|order| order.wants(self.run_label(observed), row))
     }
 
     /// Counts a row that was just learned, with its score before that where it is wanted for the sample.
     pub(super) fn see(&mut self, row: Row<'_>, observed: Observation, then: Option<f64>) {
-        let label = self.family.run_label(&observed);
+        let label = self.run_label(&observed);
         let Some(order) = &mut self.order else { return };
         // Among rows that were learned together an earlier one may have taken the place.
         let then = then.filter(|_| order.wants(label, self.observations));
@@ -331,7 +350,7 @@ impl<F: Family> Engine<F> {
         let gained = (now.iter().flatten().sum::<f64>() - evidence) / rows;
         let all = now.iter().all(Option::is_some);
         for ((n, kept), now) in (0..).zip(&self.rows).zip(now) {
-            let label = self.family.run_label(&kept.observed);
+            let label = self.run_label(&kept.observed);
             let then = match now {
                 Some(now) if all => now - gained,
                 _ => evidence / rows,
@@ -371,11 +390,18 @@ impl<F: Family> Engine<F> {
         rows.map(|kept| score(kept).ok().filter(|score| score.is_finite())).collect()
     }
 
-    /// What the labels and the sample say of the order; `None` while the least number of first rows is gathered, and for models that are
-    /// exact or forget. Cost: a prediction for each row of the sample, and of more first rows for each of them.
+    /// What the labels and the sample say of the order, labels alone while the least number of first rows is gathered; `None` before the first,
+    /// and for models that are exact or forget. Cost: a prediction for each row of the sample, and of more first rows for each of them.
     pub(in crate::online) fn order(&self) -> Option<Order> {
-        let learned = !self.mixed && (self.fixed || self.rows.len() > self.start_rows());
-        let seen = if learned { self.order_of_rows().filter(|seen| seen.runs.rows > 0)? } else { return None };
+        let known = self.order.as_ref().filter(|_| !self.mixed)?;
+        let refined = self.refined > 0 && self.refined == self.observations;
+        if !self.fixed && self.rows.len() <= self.start_rows() {
+            let mut runs = known.runs.clone();
+            self.rows.iter().for_each(|kept| runs.see(self.run_label(&kept.observed)));
+            let order = Order { runs: runs.excess(), gained: 0.0, error: 0.0, sampled: 0, refined };
+            return Some(order).filter(|_| runs.rows > 0);
+        }
+        let seen = self.order_of_rows().filter(|seen| seen.runs.rows > 0)?;
         let (mut gained, mut variance, mut sampled) = (0.0, 0.0, 0);
         for stratum in seen.strata.iter().filter(|stratum| !stratum.taken.is_empty()) {
             let (n, m) = (stratum.rows as f64, stratum.taken.len() as f64);
@@ -389,7 +415,6 @@ impl<F: Family> Engine<F> {
             variance += share * share * spread / m * (1.0 - m / n).max(0.0);
             sampled += stratum.taken.len();
         }
-        let refined = self.refined > 0 && self.refined == self.observations;
         Some(Order { runs: seen.runs.excess(), gained, error: variance.sqrt(), sampled, refined })
     }
 }

@@ -316,9 +316,12 @@ impl<F: ScalarFamily> Family for F {
     }
 
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a checked class")]
-    fn run_label(&self, observed: &Observation) -> RunLabel {
+    fn run_label(&self, observed: &Observation, target: &Target) -> RunLabel {
         if self.ordered().is_some() {
             return RunLabel::class(observed.label as usize);
+        }
+        if F::STANDARDISES_LABELS {
+            return RunLabel::standardised(observed.label, target);
         }
         // The spread of a label is no part of its size.
         let size = if matches!(F::SIZE, Size::Trials | Size::Exposure) { observed.size(F::SIZE).ok() } else { None };

@@ -13,7 +13,8 @@ fn means(unit: Option<(f64, f64)>, of: &[&str]) -> Means {
         pairs: (0.0, vec![0.0; of.len()]),
     };
     let of: Vec<String> = of.iter().map(|&name| name.to_owned()).collect();
-    Means { unit, all: vec![(0.0, 0.0, 0.0); of.len()], of, places: [(0.0, 1.0); KNOWN], columns: vec![column] }
+    let none = vec![(0.0, 0.0, 0.0); of.len()];
+    Means { unit, all: none.clone(), of, places: [(0.0, 1.0); KNOWN], columns: vec![column], order: none }
 }
 
 /// The numbers that a record gets.
@@ -146,6 +147,16 @@ fn a_table_sorted_by_its_target_is_learned_with_the_numbers_of_the_random_order(
 }
 
 #[test]
+fn rows_are_tried_in_one_order_however_they_stand() {
+    let mut records: Vec<Record> = (0..50).map(|t| [(t % 40).to_string()].into_iter().collect()).collect();
+    let order = |records: &[Record]| shuffled(records).map(|own| own.field(0).to_owned()).collect::<Vec<String>>();
+    let first = order(&records);
+    records.reverse();
+    assert_eq!(order(&records), first);
+    assert_ne!(first, records.iter().map(|own| own.field(0).to_owned()).collect::<Vec<String>>());
+}
+
+#[test]
 fn labels_in_an_order_within_levels_are_seen() {
     let score = |label: fn(u32) -> u32| {
         let mut own = means(Some((0.0, 1.0)), &[""]);
@@ -157,6 +168,20 @@ fn labels_in_an_order_within_levels_are_seen() {
     // A period of 101 rows has no order to speak of, half a period of 400 has.
     assert_eq!(score(|t| t * 37 % 101 % 2), None);
     assert!(score(|t| t / 200).is_some_and(|score| score > IN_ORDER));
+}
+
+/// No level comes twice, so that the labels of levels have no order.
+#[test]
+fn labels_in_an_order_of_all_are_seen() {
+    let score = |label: fn(u32) -> u32| {
+        let mut own = means(Some((50.0, 30.0)), &[""]);
+        for t in 0..101_u32 {
+            learn(&mut own, &t.to_string(), f64::from(label(t)));
+        }
+        own.in_order()
+    };
+    assert_eq!(score(|t| t * 37 % 101), None);
+    assert!(score(|t| t).is_some_and(|score| score > IN_RUNS) && score(|t| 200 - t).is_some());
 }
 
 #[test]

@@ -80,17 +80,10 @@ impl Order {
 }
 
 impl Moment {
-    /// Three numbers between slashes, dots or hyphens in this order, or with the month's name; then perhaps a [time of day](hour_of) after a blank or a `T`.
-    /// A year of two digits is one of 1930 to 2029. None for anything else.
+    /// Three numbers between slashes, dots or hyphens in this order, or with the month's name, which blanks may separate too; then perhaps a
+    /// [time of day](hour_of) after a blank or a `T`. A year of two digits is one of 1930 to 2029. None for anything else.
     pub(crate) fn parse(text: &str, order: Order) -> Option<Self> {
-        let at = text.find(|c: char| c == ' ' || c == 'T' && text.starts_with(|c: char| c.is_ascii_digit()));
-        let (date, time) = at.map_or((text, None), |at| (&text[..at], Some(&text[at + 1..])));
-        let mark = date.chars().find(|c| ['/', '-', '.'].contains(c))?;
-        let mut parts = date.split(mark);
-        let [first, second, third] = [parts.next()?, parts.next()?, parts.next()?];
-        if parts.next().is_some() {
-            return None;
-        }
+        let ([first, second, third], time) = words(text).or_else(|| numbers(text))?;
         let (year, month, day) = match order {
             Order::Year if first.len() == 4 => (first, second, third),
             Order::Year => return None,
@@ -125,6 +118,27 @@ impl Moment {
     pub(crate) fn days_since(&self, first: i64) -> f64 {
         (self.day - first) as f64 + self.hour / 24.0
     }
+}
+
+/// The parts of a date, and the time of day after them.
+type Parts<'a> = ([&'a str; 3], Option<&'a str>);
+
+/// Those between slashes, dots or hyphens.
+fn numbers(text: &str) -> Option<Parts<'_>> {
+    let at = text.find(|c: char| c == ' ' || c == 'T' && text.starts_with(|c: char| c.is_ascii_digit()));
+    let (date, time) = at.map_or((text, None), |at| (&text[..at], Some(&text[at + 1..])));
+    let mark = date.chars().find(|c| ['/', '-', '.'].contains(c))?;
+    let mut parts = date.split(mark);
+    let own = [parts.next()?, parts.next()?, parts.next()?];
+    if parts.next().is_some() { None } else { Some((own, time)) }
+}
+
+/// Those between blanks, of which one is the name of a month.
+fn words(text: &str) -> Option<Parts<'_>> {
+    let mut words = text.splitn(4, ' ');
+    let mut next = || words.next().map(|word| word.strip_suffix(',').unwrap_or(word));
+    let own = [next()?, next()?, next()?];
+    own[..2].iter().any(|word| month_named(word).is_some()).then(|| (own, words.next()))
 }
 
 /// The hours since midnight of `HH:MM` or `HH:MM:SS`, perhaps with parts of a second, `AM` or `PM`, or a final `Z`.
@@ -179,6 +193,19 @@ mod tests {
         }
         assert_eq!(Moment::parse("12/31/2013", Order::Month), Some(last));
         assert_eq!(Moment::parse("25/11/63", Order::Day), read("1963-11-25"));
+        for (text, order) in [
+            ("Dec 31, 2013", Order::Month),
+            ("december 31 2013", Order::Month),
+            ("31 Dec 2013", Order::Day),
+            ("31 December, 2013", Order::Day),
+            ("2013 Dec 31", Order::Year),
+        ] {
+            assert_eq!(Moment::parse(text, order), Some(last), "{text}");
+        }
+        assert_eq!(Moment::parse("Dec 31, 2013 11:00 PM", Order::Month).unwrap().hour, 23.0);
+        for text in ["31 12 2013", "31 Dec", "Dec 31 2013", "31 Dec 13th", "31 Dec  2013", "31 Dec 2013 late"] {
+            assert_eq!(Moment::parse(text, Order::Day), None, "{text}");
+        }
         assert_eq!(Moment::parse("31.12.2013 11:00 PM", Order::Day).unwrap().hour, 23.0);
         for text in ["", "12", "2013-13-01", "2013-02-30", "31-12-2013", "2013-12-31 25:00", "13-01-01", "2013-1-1-1"] {
             assert_eq!(read(text), None, "{text}");
@@ -198,6 +225,8 @@ mod tests {
         assert_eq!(Order::of(&["1/3/11"]), Some(Order::Month));
         assert_eq!(Order::of(&["1.3.11"]), Some(Order::Day));
         assert_eq!(Order::of(&["2016/01/01 00:47"]), Some(Order::Year));
+        assert_eq!(Order::of(&["Jun 13, 2012", "May 1, 2012"]), Some(Order::Month));
+        assert_eq!((Order::of(&["13 Jun 2012"]), Order::of(&["13 Jun 2012", "May 1, 2012"])), (Some(Order::Day), None));
         assert_eq!((Order::of(&["25/11/63", "11/25/63"]), Order::of(&[])), (None, None));
     }
 

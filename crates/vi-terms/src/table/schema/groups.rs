@@ -33,14 +33,12 @@ impl Schema {
         records: &[Record],
         columns: &Columns,
     ) {
-        let fields = |name: &str| {
-            let place = columns.position(name).ok()?;
-            Some(records.iter().map(|record| record.field(place)).collect::<Vec<&str>>())
-        };
+        let fields = |place: usize| records.iter().map(|record| record.field(place)).collect::<Vec<&str>>();
+        let places = columns.positions(self.columns.iter().map(|column| &column.name));
         let mut room = (MOST_INPUTS / target.kind.predictors().isqrt()).saturating_sub(self.width());
-        for column in &mut self.columns {
+        for (column, place) in self.columns.iter_mut().zip(&places) {
             let rare = matches!(&column.kind, Kind::Levels { rare, .. } if *rare > 0);
-            let Some(texts) = fields(&column.name).filter(|_| rare) else { continue };
+            let Some(texts) = place.filter(|_| rare).map(fields) else { continue };
             let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
             for text in &texts {
                 *counts.entry(text).or_default() += 1;
@@ -55,14 +53,16 @@ impl Schema {
         if matches!(target.kind, TargetKind::Survival(_)) {
             return;
         }
-        let (Some(labels), Ok(rows)) = (fields(&target.column), self.rows_of(records, columns)) else { return };
+        let label = columns.position(&target.column);
+        let (Ok(labels), Ok(rows)) = (label.map(fields), self.rows_of(records, columns)) else { return };
         let mut labels = Labels::new(target, &labels, &rows);
-        let numbers = self.columns.iter().filter(|column| {
-            let asked = columns.position(&column.name).is_ok_and(|place| alone.contains(&place));
-            matches!(column.kind, Kind::Number { .. }) && column.function.is_none() && !asked
-        });
-        let numbers = numbers.filter_map(|column| Some((column.name.clone(), fields(&column.name)?)));
-        let whole: Vec<_> = numbers.filter(|(_, texts)| labels.by_value(texts).is_some()).collect();
+        let whole = |(column, place): (&Column, &Option<usize>)| {
+            let place = place.filter(|place| !alone.contains(place))?;
+            let is_number = matches!(column.kind, Kind::Number { .. }) && column.function.is_none();
+            let texts = is_number.then(|| fields(place)).filter(|texts| labels.by_value(texts).is_some())?;
+            Some((column.name.clone(), texts))
+        };
+        let whole: Vec<_> = self.columns.iter().zip(&places).filter_map(whole).collect();
         if whole.is_empty() || labels.less_lines(&rows).is_err() {
             return;
         }

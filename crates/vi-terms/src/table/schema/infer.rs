@@ -102,7 +102,7 @@ pub(crate) fn infer(
     if schema.columns.is_empty() {
         // Where nothing else tells, the number of a row is what is known of it.
         for (j, name) in columns.iter().enumerate() {
-            if let Some(at) = schema.ignored.iter().position(|(own, why)| own == name && why == NUMBERED) {
+            if let Some(at) = schema.ignored.iter().position(|(own, why)| why == NUMBERED && own == name) {
                 let kind = kind_of(name, &fields(records, j), Some(Told::Number), settings.levels);
                 schema.ignored.remove(at);
                 schema.columns.extend(kind.map(|kind| Column { name: name.clone(), function: None, kind }));
