@@ -175,7 +175,9 @@ fn opposing(n: usize, correlation: f64, seed: u64) -> Vec<(Vec<f64>, f64)> {
 fn of_opposing(rows: &[(Vec<f64>, f64)]) -> OnlineLogistic {
     let blocks: Vec<usize> = std::iter::once(20).chain([3; 20]).chain([32]).collect();
     let mut model = OnlineLogistic::with_settings(112, OnlineSettings { blocks, ..OnlineSettings::default() }).unwrap();
-    rows.iter().for_each(|(x, y)| model.update(x, *y).unwrap());
+    for (x, y) in rows {
+        model.update(x, *y).unwrap();
+    }
     model
 }
 

@@ -291,8 +291,11 @@ fn models(entries: &mut Entries) {
     });
 }
 
+/// A name, a label that is none of the type, and the label of the type near a number.
+type LabelType = (&'static str, Option<f64>, fn(f64) -> f64);
+
 /// Types of [`MODELS`], a label that each has not, and those that stand for 0 and 1.
-const TYPES: [(&str, Option<f64>, fn(f64) -> f64); 15] = [
+const TYPES: [LabelType; 15] = [
     ("OnlineLogistic", Some(2.0), |y| y),
     ("OnlineLinear", None, |y| y),
     ("OnlineGlm<Probit>", Some(-1.0), |y| y),
