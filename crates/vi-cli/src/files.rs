@@ -167,7 +167,7 @@ fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|known| !known.is_file() && !known.is_dir())
 }
 
-/// Where a path leads, whether there is something yet or not; none of what may be written at once with others: a device, a pipe.
+/// The place that a path leads to, with a file or without; none for a device or a pipe, which takes several outputs.
 fn place_of(path: &Path) -> Option<PathBuf> {
     let own = target_of(path);
     if let Ok(there) = fs::canonicalize(&own) {
@@ -177,12 +177,12 @@ fn place_of(path: &Path) -> Option<PathBuf> {
     Some(fs::canonicalize(folder).ok()?.join(own.file_name()?))
 }
 
-/// Whether two paths are of one file, which need not be there yet.
+/// Whether two paths lead to the same file, there already or not yet.
 pub(crate) fn are_one(a: &Path, b: &Path) -> bool {
     place_of(a).is_some_and(|a| place_of(b) == Some(a))
 }
 
-/// Whether a path is of a file as those that are written into a folder of pictures.
+/// Whether a path leads to an SVG file directly in a folder, where pictures are written.
 pub(crate) fn is_picture_in(path: &Path, folder: &Path) -> bool {
     let Some(own) = place_of(path).filter(|own| own.extension().is_some_and(|end| end == "svg")) else { return false };
     place_of(folder).is_some_and(|folder| own.parent() == Some(&folder))

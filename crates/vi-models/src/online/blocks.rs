@@ -14,7 +14,7 @@ use vi_linalg::faer::{Mat, Par};
 use vi_linalg::kernels::{product, symmetric_rank_r};
 
 use super::belief::AnyBelief;
-use super::rescale::{ScaleChange, ScaledWeights, Spectrum, Whitened};
+use super::rescale::{Directions, ScaleChange, ScaledWeights, Spectrum, Whitened};
 use super::scale::{ScalePrior, nodes};
 
 /// The prior of a relative scale.
@@ -26,8 +26,12 @@ const WITHIN: f64 = 1.1e3;
 /// The size of moves that are not made.
 const STILL: f64 = 0.02;
 
-/// The distance of the wider scales that are looked at, in `log r`.
+/// The nearest of the much wider scales, and the distance from one to the next, in `log r`.
+const APART: f64 = 1.5;
 const STEP: f64 = 0.25;
+
+/// The nats that twice the rows would have to give a much wider scale before it counts.
+const FORESEEN: f64 = 5.0;
 
 /// The most passes over all blocks.
 const PASSES: usize = 8;
@@ -104,12 +108,10 @@ pub(super) fn factors(
                 continue;
             }
             looked[k] = Some(moves);
-            let positions: Vec<usize> =
-                (0..predictors).flat_map(|p| block.clone().map(move |j| p * weights.scaled + j)).collect();
-            let marginals =
-                parts.iter().map(|part| part.marginal(&positions).directions()).collect::<Result<Vec<_>, _>>()?;
+            let positions = positions(&block, predictors, weights);
+            let marginals = directions(&parts, &positions)?;
             let own = scale * moved[k].exp();
-            let from = relative.get(block.start).copied().unwrap_or(1.0).ln();
+            let from = log_relative(relative, &block);
             let near = ScalePrior {
                 lowest: (from - reach).exp().max(RELATIVE.lowest),
                 highest: (from + reach).exp().min(RELATIVE.highest),
@@ -157,17 +159,9 @@ pub(super) fn factors(
     Ok(Some(ranges(blocks).zip(moved).flat_map(|(block, step)| block.map(move |_| step.exp())).collect()))
 }
 
-/// A much wider relative scale of one block, at which the evidence is high too.
-pub(super) struct Wider {
-    /// By which factor to multiply the relative scale of each input.
-    pub(super) factors: Vec<f64>,
-    /// By how many nats evidence and prior would rise there if there were twice the rows, all of them alike.
-    pub(super) foreseen: f64,
-}
-
-/// The most promising scale of a block that is more than `apart` wider, in `log r`, by the evidence of `belief` with the sites as they are and the other
-/// blocks held: what few rows say of weights of opposing signs is less than a wide prior costs, and the next rows say as much again. `None` for a
-/// belief that keeps no full covariance. Cost: `d³` flops at most.
+/// The factors of all relative scales by which one block becomes much wider, where evidence and prior would be higher if there were twice the rows, all of them
+/// alike; `None` where they would not, and for a belief that keeps no full covariance. The evidence is that of `belief` with the sites as they are and the other
+/// blocks held: few rows say less of weights of opposing signs than a wide prior costs, and the next rows say as much again. Cost: `d³` flops at most.
 ///
 /// # Errors
 /// Those of the eigenvalue iteration.
@@ -175,41 +169,50 @@ pub(super) fn wider(
     (belief, scale): (&AnyBelief, f64),
     weights: ScaledWeights,
     (blocks, relative): (&[usize], &[f64]),
-    apart: f64,
     gain: impl Fn(ScaleChange) -> f64,
-) -> Result<Option<Wider>, Error> {
+) -> Result<Option<Vec<f64>>, Error> {
     let Some(parts) = Whitened::parts(belief, weights)? else { return Ok(None) };
     let predictors = weights.predictors / parts.len();
-    let mut best: Option<(usize, f64, f64)> = None;
+    let (mut most, mut best) = (FORESEEN, None);
     for (k, block) in ranges(blocks).enumerate() {
-        let positions: Vec<usize> =
-            (0..predictors).flat_map(|p| block.clone().map(move |j| p * weights.scaled + j)).collect();
-        let marginals =
-            parts.iter().map(|part| part.marginal(&positions).directions()).collect::<Result<Vec<_>, _>>()?;
+        let marginals = directions(&parts, &positions(&block, predictors, weights))?;
         let spectrum = Spectrum::of_directions(&marginals, scale);
-        let from = relative.get(block.start).copied().unwrap_or(1.0).ln();
-        let last = RELATIVE.highest.ln();
-        let mut step = apart;
-        while from + step <= last {
+        let from = log_relative(relative, &block);
+        let mut step = APART;
+        while from + step <= RELATIVE.highest.ln() {
             let ScaleChange { log_det, quadratic } = spectrum.change(scale * step.exp());
             let twice = ScaleChange { log_det, quadratic: 2.0 * quadratic };
             let foreseen = gain(twice) + RELATIVE.log_density(from + step) - RELATIVE.log_density(from);
-            if best.is_none_or(|(_, _, most)| foreseen > most) {
-                best = Some((k, step, foreseen));
+            if foreseen > most {
+                (most, best) = (foreseen, Some((k, step)));
             }
             step += STEP;
         }
     }
-    Ok(best.map(|(wide, step, foreseen)| {
+    Ok(best.map(|(wide, step)| {
         let factor = |k: usize| if k == wide { step.exp() } else { 1.0 };
-        let factors = ranges(blocks).enumerate().flat_map(|(k, block)| block.map(move |_| factor(k))).collect();
-        Wider { factors, foreseen }
+        ranges(blocks).enumerate().flat_map(|(k, block)| block.map(move |_| factor(k))).collect()
     }))
+}
+
+/// The positions of a block's weights among those that have a scale, for all predictors of a part.
+fn positions(block: &Range<usize>, predictors: usize, weights: ScaledWeights) -> Vec<usize> {
+    (0..predictors).flat_map(|p| block.clone().map(move |j| p * weights.scaled + j)).collect()
+}
+
+/// The eigenvectors of the covariance of the weights at these positions, in each part.
+fn directions(parts: &[Whitened], positions: &[usize]) -> Result<Vec<Directions>, Error> {
+    parts.iter().map(|part| part.marginal(positions).directions()).collect()
+}
+
+/// `log r` of a block.
+fn log_relative(relative: &[f64], block: &Range<usize>) -> f64 {
+    relative.get(block.start).copied().unwrap_or(1.0).ln()
 }
 
 /// The log prior density of the relative scales.
 pub(super) fn log_prior(blocks: &[usize], relative: &[f64]) -> f64 {
-    ranges(blocks).map(|block| RELATIVE.log_density(relative.get(block.start).copied().unwrap_or(1.0).ln())).sum()
+    ranges(blocks).map(|block| RELATIVE.log_density(log_relative(relative, &block))).sum()
 }
 
 /// The effective number of weights in each block, `Σ (1 − P_jj/s²)`; `None` for a belief that keeps no full covariance.

@@ -23,7 +23,7 @@ pub enum Kind {
     Number {
         /// Shape and rate of the prior of the noise, `1/σ² ~ Gamma(shape, rate)`.
         noise: (f64, f64),
-        /// What is learned of the label, by [`OnlineLinear::of_transform`] where it is not the label itself.
+        /// The transform of the label that is learned, see [`OnlineLinear::of_transform`].
         transform: Transform,
     },
     /// Poisson counts, by [`OnlineGlm`].
@@ -64,14 +64,14 @@ pub enum Kind {
     Robust {
         /// Centre and spread of the labels or their transform, where no first rows tell them.
         unit: (f64, f64),
-        /// What is learned of the label.
+        /// The transform of the label that is learned.
         transform: Transform,
     },
     /// Numbers with heavy tails and a spread that follows the inputs, by [`OnlineVarying`].
     Varying {
         /// Centre and spread of the labels or their transform, where no first rows tell them.
         unit: (f64, f64),
-        /// What is learned of the label.
+        /// The transform of the label that is learned.
         transform: Transform,
     },
 }
@@ -97,7 +97,7 @@ impl Kind {
         matches!(self, Self::Count | Self::LearnedSpread | Self::ZeroInflated)
     }
 
-    /// What is learned of the label; the label itself of all that are no numbers.
+    /// The transform of the label that is learned; the identity for labels that are no numbers.
     #[must_use]
     pub fn transform(self) -> Transform {
         match self {

@@ -89,8 +89,8 @@ fn name(kind: Kind) -> &'static str {
     }
 }
 
-/// All records, those that stand together far apart, since a file may be sorted: the order of a trial.
-fn spread_out(records: &[Record]) -> impl Iterator<Item = &Record> {
+/// All records, those that stand together far apart, since a file may be sorted.
+pub(crate) fn spread_out(records: &[Record]) -> impl Iterator<Item = &Record> {
     let n = records.len();
     let divisor = |mut a: usize, mut b: usize| {
         while b > 0 {

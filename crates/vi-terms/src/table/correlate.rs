@@ -11,6 +11,7 @@ use vi_models::online::{Component, Effects, GroupedGlm, GroupedLinear, GroupedSe
 use vi_models::{ModelError, Transform};
 
 use crate::formula::Group;
+use crate::table::choose::spread_out;
 use crate::table::schema::{Encoded, Schema};
 use crate::table::source::{Columns, NOWHERE, Record};
 use crate::table::target::{Target, TargetKind};
@@ -260,20 +261,6 @@ fn mixes(mut covariance: Mat<f64>) -> Vec<Mix> {
     }
     mixes.reverse();
     mixes
-}
-
-/// All records, those that stand together far apart, since a file may be sorted.
-fn spread_out(records: &[Record]) -> impl Iterator<Item = &Record> {
-    let n = records.len();
-    let divisor = |mut a: usize, mut b: usize| {
-        while b > 0 {
-            (a, b) = (b, a % b);
-        }
-        a
-    };
-    // The golden section leaves the largest gaps between the first few.
-    let step = (n * 618 / 1000 + 1..=n).find(|step| divisor(*step, n) == 1).unwrap_or(1);
-    (0..n).map(move |k| &records[k * step % n])
 }
 
 #[cfg(test)]

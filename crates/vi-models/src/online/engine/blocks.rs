@@ -6,19 +6,13 @@ use super::family::Family;
 use super::place::{moves, no_covariance};
 use super::{Engine, Member};
 use crate::online::Memory;
-use crate::online::blocks::{Wider, factors, freedom, log_prior, wider};
+use crate::online::blocks::{factors, freedom, log_prior, wider};
 use crate::online::design::Design;
 use crate::online::rescale::{ScaleChange, stretched};
 
 /// By how much the logarithms of relative scales move at most at a time, where sites tell the evidence near their own scales only: a move too far is
 /// not taken back.
 const REACH: f64 = 0.7;
-
-/// A much wider scale of a block is more than this far away, in `log r`.
-const APART: f64 = 1.5;
-
-/// The nats that twice the rows would have to give a much wider scale of a block before it is fitted.
-const FORESEEN: f64 = 5.0;
 
 /// A design and the members in its columns.
 type Moved<S> = (Design, Vec<Member<S>>);
@@ -61,8 +55,7 @@ impl<F: Family> Engine<F> {
     ) -> Result<Option<Moved<F::State>>, Error> {
         let Some(best) = best(members).filter(|_| self.has_moving_blocks()) else { return Ok(None) };
         let weights = self.family.scaled_weights(self.design.columns(), self.design.inputs);
-        let gain = |change: ScaleChange| self.family.rescale(&best.state, change.log_det, change.quadratic).0;
-        let belief = (&best.belief, best.prior_scale);
+        let (belief, gain) = ((&best.belief, best.prior_scale), self.gain(best));
         let reach = if self.family.tells_near() { REACH } else { f64::INFINITY };
         let Some(factors) = factors(belief, weights, (&self.settings.blocks, &design.relative), reach, gain)? else {
             return Ok(None);
@@ -70,20 +63,19 @@ impl<F: Family> Engine<F> {
         self.with_factors(design, members, &factors).map(Some)
     }
 
-    /// `design` and `members` with one block at a much wider scale, where the evidence may have a second mode that the sites of the first hide.
-    pub(super) fn widened_block(
-        &self,
-        design: &Design,
-        members: &[Member<F::State>],
-    ) -> Result<Option<Moved<F::State>>, Error> {
+    /// The factors of relative scales by which one block becomes much wider, where the evidence may have a second mode that the sites of the first
+    /// hide; `None` where it has none.
+    pub(super) fn wider_block(&self, design: &Design, members: &[Member<F::State>]) -> Result<Option<Vec<f64>>, Error> {
         let asked = self.has_moving_blocks() && self.family.is_joint() && !self.family.rescales_exactly();
         let Some(best) = best(members).filter(|_| asked && !self.family.tells_near()) else { return Ok(None) };
         let weights = self.family.scaled_weights(self.design.columns(), self.design.inputs);
-        let gain = |change: ScaleChange| self.family.rescale(&best.state, change.log_det, change.quadratic).0;
         let blocks = (self.settings.blocks.as_slice(), design.relative.as_slice());
-        let found = wider((&best.belief, best.prior_scale), weights, blocks, APART, gain)?;
-        let Some(Wider { factors, .. }) = found.filter(|found| found.foreseen > FORESEEN) else { return Ok(None) };
-        self.with_factors(design, members, &factors).map(Some)
+        wider((&best.belief, best.prior_scale), weights, blocks, self.gain(best))
+    }
+
+    /// The nats that a change of the prior adds to a member's log evidence.
+    fn gain(&self, member: &Member<F::State>) -> impl Fn(ScaleChange) -> f64 {
+        |change| self.family.rescale(&member.state, change.log_det, change.quadratic).0
     }
 
     /// The log evidence of the best member, with the log prior of the scales.
@@ -94,7 +86,8 @@ impl<F: Family> Engine<F> {
         members.iter().map(of).fold(f64::NEG_INFINITY, f64::max) + log_prior(&self.settings.blocks, &design.relative)
     }
 
-    fn with_factors(
+    /// `design` and `members` with the relative scale of each input multiplied by its factor.
+    pub(super) fn with_factors(
         &self,
         design: &Design,
         members: &[Member<F::State>],

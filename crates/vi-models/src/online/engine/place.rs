@@ -500,8 +500,7 @@ impl<F: Family> Engine<F> {
         }
         // Where the evidence has two hills, the rows to come soon choose between them.
         let [low, high] = [0, self.members.len() - 1].map(|k| self.members[k].prior_scale);
-        let hills =
-            distance(low, high) > APART || matches!(self.widened_block(&self.design, &self.members), Ok(Some(_)));
+        let hills = distance(low, high) > APART || matches!(self.wider_block(&self.design, &self.members), Ok(Some(_)));
         let weights = self.family.weights(self.design.columns()).unwrap_or(usize::MAX) as u64;
         let wait = if hills { 0 } else { ROWS_BETWEEN };
         let least = if self.members.len() == 1 && !hills { n } else { n / 4 };

@@ -365,7 +365,7 @@ impl<F: Family> Engine<F> {
         if let Some((placed, log_evidence)) = placed {
             if self.rows.len() >= self.start_rows() {
                 let missed = missed_by_moves(&self.family, &design, &members, &placed).ok().flatten();
-                let is_alone = matches!(self.widened_block(&design, &placed), Ok(None));
+                let is_alone = matches!(self.wider_block(&design, &placed), Ok(None));
                 carried = is_alone && missed.is_none_or(|missed| missed < CARRIED);
             }
             (self.members, self.base) = (placed, log_evidence);
@@ -440,12 +440,13 @@ impl<F: Family> Engine<F> {
         let Some(mut members) = self.refitted(one.unwrap_or(&self.members), design, anew)? else { return Ok(None) };
         if moving {
             members = self.settled(design, members)?;
-            if let Some((mut wide, moved)) = self.widened_block(design, &members)?
-                && let Some(moved) = self.refitted(&moved, &wide, false)?
-            {
-                let moved = self.settled(&mut wide, moved)?;
-                if self.log_posterior(&wide, &moved) > self.log_posterior(design, &members) {
-                    (*design, members) = (wide, moved);
+            if let Some(factors) = self.wider_block(design, &members)? {
+                let (mut wide, moved) = self.with_factors(design, &members, &factors)?;
+                if let Some(moved) = self.refitted(&moved, &wide, false)? {
+                    let moved = self.settled(&mut wide, moved)?;
+                    if self.log_posterior(&wide, &moved) > self.log_posterior(design, &members) {
+                        (*design, members) = (wide, moved);
+                    }
                 }
             }
         }
