@@ -61,7 +61,8 @@ def fit(
     classes : sequence of str
         All classes of the target, if the first rows lack some; of texts with an order the lowest first.
     levels : int
-        The limit on the levels of a text column; rarer ones share an input, or have the mean label of the rows before.
+        The limit on the levels of a text column; rarer ones share an input. By default such a column may become a group, as `(1 | column)` does, or the
+        mean label of the rows before.
     sniff : int
         The number of rows, from all over the table, that decide the kinds of the columns; the first ones with ``keep_order``.
     forget : str or float

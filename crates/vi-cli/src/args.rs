@@ -126,7 +126,7 @@ pub(crate) struct Fit {
     /// Columns to keep as numbers although every row has its own (by default such identifiers are left out).
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub(crate) number: Vec<String>,
-    /// Limit on the levels of a text column: beyond it the most common levels have an input each, and the others share one.
+    /// Limit on the levels of a text column: beyond it the most common levels have an input each, and the others share one. By default 100, and beyond it a column may become a group, or the mean label of the rows before.
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u16).range(2..))]
     pub(crate) levels: u16,
     /// Number of inputs of a sparse file. Names in Vowpal Wabbit's format are hashed to this range (default: 262144); in LIBSVM's it is the largest index

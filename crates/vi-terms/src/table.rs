@@ -40,6 +40,7 @@ mod options;
 mod page;
 mod pictures;
 mod plan;
+mod pooled;
 mod predict;
 mod refine;
 mod relevance;

@@ -50,7 +50,7 @@ macro_rules! each {
 }
 
 impl Prediction {
-    /// The expected label, of labels 0 and 1 the probability of 1; `None` for several classes, and for a time whose mean cannot be computed.
+    /// The expected label, of labels 0 and 1 the probability of 1; `None` for several classes, and for a time whose mean is beyond floats.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
         each!(self, seen => Some(seen.mean()), seen => Some(seen.probability), seen => Some(seen.mean), _seen => None, seen => seen.mean().ok())

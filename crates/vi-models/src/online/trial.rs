@@ -22,7 +22,7 @@ use std::collections::HashMap;
 
 use super::engine::key;
 use super::{Kind, Model, Observation, Prediction, Row};
-use crate::ModelError;
+use crate::{ModelError, check};
 
 /// Rows after which a trial ends.
 const MOST_ROWS: u64 = Trial::MOST_ROWS as u64;
@@ -274,14 +274,31 @@ impl Trial {
         if self.is_over() {
             return Ok(());
         }
-        self.learn_row(row, observed)?;
+        self.learn_row(|_| (row, observed))?;
         self.see(&observed);
         Ok(())
     }
 
-    fn learn_row(&mut self, row: Row<'_>, observed: Observation) -> Result<(), ModelError> {
+    /// [`learn`](Self::learn) where each candidate has inputs and a group of its own: a row of each, that of the plain one first.
+    ///
+    /// # Errors
+    /// `Dimension` for another number of rows; as [`learn`](Self::learn).
+    pub fn learn_each(&mut self, rows: &[(Row<'_>, Observation)]) -> Result<(), ModelError> {
+        check::length("rows", 1 + self.others.len(), rows.len())?;
+        if self.is_over() {
+            return Ok(());
+        }
+        self.learn_row(|candidate| rows[candidate])?;
+        self.see(&rows[0].1);
+        Ok(())
+    }
+
+    /// Learns a row as each candidate sees it.
+    fn learn_row<'r>(&mut self, row: impl Fn(usize) -> (Row<'r>, Observation)) -> Result<(), ModelError> {
         let (mut refused, mut first, mut learned) = (Vec::new(), None, false);
-        for candidate in self.remaining() {
+        let all = std::iter::once(&mut self.plain).chain(&mut self.others).enumerate();
+        for (k, candidate) in all.filter(|(_, own)| own.out.is_none()) {
+            let (row, observed) = row(k);
             match candidate.learn(row, observed) {
                 Ok(score) => {
                     candidate.scores.push(candidate.scores.last().unwrap_or(&0.0) + score);
@@ -319,7 +336,7 @@ impl Trial {
             if self.is_over() {
                 break;
             }
-            let _refused = self.learn_row(Row::Dense(&rows[i * inputs..(i + 1) * inputs]), *observed);
+            let _refused = self.learn_row(|_| (Row::Dense(&rows[i * inputs..(i + 1) * inputs]), *observed));
         }
     }
 
@@ -345,7 +362,7 @@ impl Trial {
             if self.is_over() {
                 break;
             }
-            let _refused = self.learn_row(Row::Dense(&rows[i * inputs..(i + 1) * inputs]), observed[i]);
+            let _refused = self.learn_row(|_| (Row::Dense(&rows[i * inputs..(i + 1) * inputs]), observed[i]));
         }
         self.end_pass();
         self.rows = all.max(self.rows);
@@ -373,23 +390,30 @@ impl Trial {
     /// The kind that the rows prefer.
     #[must_use]
     pub fn chosen(&self) -> Kind {
-        self.best().model.kind()
+        self.best().1.model.kind()
     }
 
-    fn best(&self) -> &Candidate {
+    /// The place of the candidate that the rows prefer: 0 of the plain one, from 1 on of the others.
+    #[must_use]
+    pub fn place(&self) -> usize {
+        self.best().0
+    }
+
+    fn best(&self) -> (usize, &Candidate) {
         let of = |candidate: &Candidate| self.gained(candidate).unwrap_or(f64::NEG_INFINITY);
-        let start = (&self.plain, of(&self.plain) + MARGIN);
+        let start = ((0, &self.plain), of(&self.plain) + MARGIN);
         let handicap = |other: &Candidate| if matches!(other.model, Model::ZeroInflated(_)) { MARGIN } else { 0.0 };
-        let better =
-            |best: (_, f64), other| if of(other) - handicap(other) > best.1 { (other, of(other)) } else { best };
-        self.others.iter().fold(start, better).0
+        let better = |best: (_, f64), (k, other)| {
+            if of(other) - handicap(other) > best.1 { ((k, other), of(other)) } else { best }
+        };
+        (1..).zip(&self.others).fold(start, better).0
     }
 
     /// How many nats each kind is behind the chosen one, or was behind the best when it was given up; infinite for one that could not
     /// learn a row. The plain kind comes first.
     #[must_use]
     pub fn behind(&self) -> Vec<(Kind, f64)> {
-        let best = self.best().gained().unwrap_or(f64::NEG_INFINITY);
+        let best = self.best().1.gained().unwrap_or(f64::NEG_INFINITY);
         let of = |own: &Candidate| own.out.or(self.gained(own).map(|gained| best - gained)).unwrap_or(f64::INFINITY);
         self.candidates().map(|own| (own.model.kind(), of(own))).collect()
     }
@@ -420,6 +444,23 @@ mod tests {
         assert_eq!(chosen(2.6, &often), (false, vec![201.0_f64.sqrt()]));
         assert_eq!(chosen(2.7, &often), (true, vec![]));
         assert_eq!(chosen(0.1, &|t| t == 80), (true, vec![]), "by chance");
+    }
+
+    /// The labels are those of the input that the second candidate sees, and the first does not.
+    #[test]
+    fn candidates_may_have_inputs_of_their_own() {
+        let kind = Kind::Number { noise: (0.5, 0.1), transform: Transform::Identity };
+        let new = |inputs: usize| Model::new(kind, inputs, kind.default_settings()).unwrap();
+        let mut trial = Trial::new(new(1), vec![new(2)]);
+        let x = |t: u32| f64::from(t * 7 % 11);
+        for t in 0..60 {
+            let seen = Observation::new(3.0 * x(t) + f64::from(t * 5 % 3));
+            trial.learn_each(&[(Row::Dense(&[x(t + 4)]), seen), (Row::Dense(&[x(t + 4), x(t)]), seen)]).unwrap();
+        }
+        assert_eq!((trial.place(), trial.rows()), (1, 60));
+        let one = trial.learn_each(&[(Row::Dense(&[0.0]), Observation::new(0.0))]).unwrap_err();
+        assert!(matches!(one, ModelError::Core(vi_core::Error::Dimension { expected: 2, found: 1, .. })), "{one}");
+        assert_eq!(trial.rows(), 60);
     }
 
     /// Two labels in three are 0, the others numbers: the density of heavy tails at 0 has no bound.

@@ -107,6 +107,16 @@ fn known_hazards_give_the_density_of_the_formula() {
     near(model.evidence(), sum, 1e-8, "evidence");
 }
 
+/// Where next to nothing is known of the hazard, the mean of the time is beyond floats: an error, and no number.
+#[test]
+fn a_mean_beyond_floats_is_an_error() {
+    let settings = OnlineSettings { intercept_scale: 60.0, ..plain(BeliefKind::Full) };
+    let model = OnlineSurvival::with_settings(0, Cuts::new(&[], 1.0).unwrap(), settings).unwrap();
+    let seen = model.predict(&[]).unwrap();
+    assert!(matches!(seen.mean(), Err(ModelError::Core(vi_core::Error::Overflow { .. }))), "{:?}", seen.mean());
+    assert!(seen.median().unwrap() > 0.0);
+}
+
 /// A row is a Poisson count of each interval that it entered, at the exposure there.
 #[test]
 fn a_row_is_its_intervals() {

@@ -8,7 +8,7 @@ use vi_revrand::RevrandError;
 
 use crate::TermsError;
 use crate::formula::{Formula, of_times};
-use crate::table::choose::{chosen, shuffled};
+use crate::table::choose::{chosen, shuffled, spread_out};
 use crate::table::correlate::{Seen, correlate};
 use crate::table::document::Document;
 use crate::table::grouped::Groups;
@@ -17,11 +17,12 @@ use crate::table::learn::scales;
 use crate::table::means::Means;
 use crate::table::options::{Family, NOTHING, Options};
 use crate::table::plan::{Plan, Scales, is_sparse};
+use crate::table::pooled::Design;
 use crate::table::relevance;
 use crate::table::schema::{Asked, Beside, Encoded, Features, InferSettings, Map, Schema, infer};
 use crate::table::source::{Columns, LABEL, NOWHERE, Record, Source};
 use crate::table::target::{Target, TargetKind};
-use crate::{Budget, Shape, Terms};
+use crate::{Budget, Shape};
 
 /// Records that tell the length scale of random features.
 const TRIED: usize = 1000;
@@ -142,6 +143,7 @@ fn document_of(
     let (records, columns) = if means.is_empty() { (records, columns) } else { (&with_means[..], &beside_means) };
     // Curves and products take means as they are; kernels of them gain nothing.
     let beside = if means.is_empty() || options.shape.is_some() { beside } else { Beside::Shape(Shape::Pairs) };
+    let lines = schema.clone();
     if shaped {
         schema.shape(&beside, &budget(&target.kind), records, columns)?;
     }
@@ -150,26 +152,8 @@ fn document_of(
         Some(group) => Some((Groups::new(group.column.clone()), schema.effects(group)?)),
         None => None,
     };
-    let mut plan = Plan {
-        groups,
-        memory: memory(&options.forget)?,
-        belief: known.belief.or(options.belief),
-        grouped: !asked.groups.is_empty(),
-        correlated: asked.groups.iter().any(|group| group.correlated),
-        rare,
-        intercept: schema.intercept,
-        start: Start::Fitted,
-        prior: prior(&options.prior),
-        scales: None,
-        unscaled: options.unscaled,
-        family: options.family,
-        counted: options.family == Family::Auto && !known.uncounted && target.may_be_counts(records, columns)?,
-        spread: asked.spread.as_ref().map(|spread| schema.inputs_of(spread)),
-        refused: known.refused.clone(),
-        keep_sample: !options.no_sample,
-        blocks: schema.shape.as_ref().map_or_else(Vec::new, Terms::block_sizes),
-        as_they_are: schema.shape.as_ref().map_or(0, |terms| terms.width() - terms.inputs().len()),
-    };
+    let counted = options.family == Family::Auto && !known.uncounted && target.may_be_counts(records, columns)?;
+    let mut plan = Plan { groups, rare, counted, ..planned(options, known, &schema, &asked)? };
     let correlated = |schema: &mut Schema, target: &Target, kind: Kind, before: Option<Seen>| {
         let seen = Seen::by(kind);
         if before != Some(seen) {
@@ -198,10 +182,18 @@ fn document_of(
         // The scales of the inputs have the prior's in them.
         plan.prior = PriorScale::Given(1.0);
     }
-    let (model, chosen) = chosen(&plan, &schema, &mut target, records, columns)?;
+    // With means they are shuffled already, and the means grow from each to the next.
+    let order = if means.is_empty() { spread_out(records).collect() } else { records.iter().collect::<Vec<_>>() };
+    let (model, chosen) = chosen(&plan, &schema, &mut target, &order, columns)?;
     // Another family than the plain one sees the labels in another way.
     correlated(&mut schema, &target, model.kind(), Some(seen))?;
     let noise = plan.noise();
+    let mut design = Design { schema, plan, model, chosen, means };
+    if !design.means.is_empty() && options.takes_groups(&target.kind) {
+        let shapes = options.shape.map_or(vec![Shape::Line, Shape::Pairs], |shape| vec![shape]);
+        design = design.pooled(&lines, &target, (&shapes, &budget(&target.kind)), records, columns)?;
+    }
+    let Design { schema, plan, model, chosen, means } = design;
     let by_labels = chosen.is_some() || relevance.is_some() || schema.map.is_some() || !means.is_empty();
     let by_labels = by_labels || shaped && asked.is_empty() || asked.groups.iter().any(|group| group.correlated);
     let mut document = Document::new(target, schema, model, noise);
@@ -210,6 +202,34 @@ fn document_of(
     (document.relevance, document.chosen, document.means) = (relevance, chosen, means);
     document.groups = plan.groups.map(|(groups, _)| groups);
     Ok(document)
+}
+
+/// The plan of the options, beside groups, entries and counts.
+///
+/// # Errors
+/// A memory that is none.
+fn planned(options: &Options, known: &Known, schema: &Schema, asked: &Asked) -> Result<Plan, TermsError> {
+    Ok(Plan {
+        groups: None,
+        memory: memory(&options.forget)?,
+        belief: known.belief.or(options.belief),
+        grouped: !asked.groups.is_empty(),
+        correlated: asked.groups.iter().any(|group| group.correlated),
+        rare: false,
+        intercept: schema.intercept,
+        start: Start::Fitted,
+        prior: prior(&options.prior),
+        scales: None,
+        unscaled: options.unscaled,
+        family: options.family,
+        counted: false,
+        spread: asked.spread.as_ref().map(|spread| schema.inputs_of(spread)),
+        refused: known.refused.clone(),
+        keep_sample: !options.no_sample,
+        blocks: Vec::new(),
+        as_they_are: 0,
+    }
+    .shaped(schema))
 }
 
 /// Checks that the family has a spread of its own, where the formula says what it follows.

@@ -41,6 +41,17 @@ impl Chosen {
         Some(format!("{name} predicts means {ratio:.1} times as far off"))
     }
 
+    /// A kind in groups of a column, better by so many nats, if that is known, than another kind of the means of its levels.
+    pub(crate) fn in_groups(kind: Kind, column: &str, rows: u64, (other, better): (Kind, Option<f64>)) -> Self {
+        let family = format!("{}{IN_GROUPS}{column}", name(kind));
+        Self { rows, family, better_than: vec![(format!("{} of its means", name(other)), better)], misses: Vec::new() }
+    }
+
+    /// Whether it is one of [groups](Self::in_groups).
+    pub(crate) fn is_in_groups(&self) -> bool {
+        self.family.contains(IN_GROUPS)
+    }
+
     /// Whether outliers are given little weight.
     pub(crate) fn has_heavy_tails(&self) -> bool {
         ["robust", "varying"].contains(&self.family.as_str())
@@ -67,6 +78,9 @@ const FEWEST_OF_LOG: usize = 200;
 /// Rows up to which a trial is made in several orders, and these: of few rows one order may be a bad one for a family.
 const FEW: usize = 400;
 const PASSES: usize = 3;
+
+/// Between the name of a family and that of the column whose values are groups.
+const IN_GROUPS: &str = " in groups of ";
 
 /// The families of counts.
 const COUNTS: [&str; 3] = ["poisson", "negative-binomial", "zero-inflated"];
@@ -118,7 +132,8 @@ pub(crate) fn shuffled(records: &[Record]) -> impl Iterator<Item = &Record> {
     turns.into_iter().map(|(_, record)| record)
 }
 
-/// A model with nothing learned, of the family that the first records prefer where there are several; where that is one of counts, so is the target.
+/// A model with nothing learned, of the family that the first records prefer in this order where there are several; where that is one of counts, so
+/// is the target.
 ///
 /// # Errors
 /// Settings that no model of the plain family takes; a column that is not there.
@@ -126,7 +141,7 @@ pub(crate) fn chosen(
     plan: &Plan,
     schema: &Schema,
     target: &mut Target,
-    records: &[Record],
+    records: &[&Record],
     columns: &Columns,
 ) -> Result<(Model, Option<Chosen>), TermsError> {
     let (model, by_numbers) = among(plan, schema, target, records, columns)?;
@@ -148,7 +163,7 @@ fn among(
     plan: &Plan,
     schema: &Schema,
     target: &Target,
-    records: &[Record],
+    records: &[&Record],
     columns: &Columns,
 ) -> Result<(Model, Option<Chosen>), TermsError> {
     let new = |kind: Kind| plan.model_of(kind, &target.kind, schema.names());
@@ -181,7 +196,7 @@ fn among(
     let mut reader = Reader::new(schema, &model, columns)?.grouped(groups.as_ref(), columns)?;
     let mut trial = Trial::new(tried(plain)?, others);
     let (mut values, mut observed) = (Vec::new(), Vec::new());
-    for record in spread_out(records) {
+    for record in records {
         if trial.is_over() || observed.len() == Trial::MOST_ROWS {
             break;
         }

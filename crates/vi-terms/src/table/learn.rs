@@ -96,7 +96,12 @@ impl<'a> Reader<'a> {
             &self.with_means
         };
         self.encoded.write(self.schema, &self.places, record, row)?;
-        Ok(self.encoded.row(self.schema, self.sparse))
+        Ok(self.last())
+    }
+
+    /// The row that was read last.
+    pub(crate) fn last(&mut self) -> Row<'_> {
+        self.encoded.row(self.schema, self.sparse)
     }
 
     /// Learns the label of a record for its levels, and where it lay in the model's own prediction, as [`Means::score`] says.

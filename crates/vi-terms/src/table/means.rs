@@ -213,6 +213,12 @@ impl Means {
         emptied
     }
 
+    /// The same without those of some columns.
+    pub(crate) fn without(mut self, columns: &[String]) -> Self {
+        self.columns.retain(|own| !columns.contains(&own.column));
+        if self.columns.is_empty() { Self::default() } else { self }
+    }
+
     /// The columns that the numbers are of, each with the names of its numbers.
     pub(crate) fn names(&self) -> impl Iterator<Item = (&str, Vec<String>)> {
         self.columns.iter().map(|own| {

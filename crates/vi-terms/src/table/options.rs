@@ -114,7 +114,8 @@ impl Options {
     /// Whether a model of this target can keep the effects of a group by themselves.
     pub(crate) fn takes_groups(&self, target: &TargetKind) -> bool {
         let of_family = match self.family {
-            Family::Auto | Family::Number | Family::Gaussian | Family::LogNormal | Family::LogitNormal => {
+            Family::Auto => [TargetKind::Number, TargetKind::Count].contains(target),
+            Family::Number | Family::Gaussian | Family::LogNormal | Family::LogitNormal => {
                 *target == TargetKind::Number
             }
             Family::Count | Family::Poisson => *target == TargetKind::Count,

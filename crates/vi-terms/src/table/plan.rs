@@ -5,8 +5,10 @@ use vi_models::online::{
 };
 use vi_models::{ModelError, Transform};
 
+use crate::Terms;
 use crate::table::grouped::Groups;
 use crate::table::options::Family;
+use crate::table::schema::Schema;
 use crate::table::target::TargetKind;
 
 /// Inputs beyond which a full covariance costs too much for a file of many rows: 1 ms a row and 8 MB at 1000.
@@ -73,6 +75,14 @@ pub(crate) struct Scales {
 }
 
 impl Plan {
+    /// The plan with the blocks of a schema's terms.
+    pub(crate) fn shaped(mut self, schema: &Schema) -> Self {
+        let terms = schema.shape.as_ref();
+        self.blocks = terms.map_or_else(Vec::new, Terms::block_sizes);
+        self.as_they_are = terms.map_or(0, |terms| terms.width() - terms.inputs().len());
+        self
+    }
+
     /// Shape and rate of what is believed of the precision of a number's noise at first.
     pub(crate) fn noise(&self) -> (f64, f64) {
         let (shape, rate) = OnlineLinear::DEFAULT_NOISE;

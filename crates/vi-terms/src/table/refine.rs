@@ -44,7 +44,10 @@ pub fn check(passes: u16, again: bool, document: &Document) -> Result<(), TermsE
         _ if is_sparse(&document.model) => {
             refused("needs all correlations, and this many inputs have them only with `--belief full`")
         }
-        _ if document.groups.is_some() => refused("not for this many groups: the model does not keep their rows"),
+        // Such a model is refined when its rows are read again, whether or not that is asked for.
+        _ if document.groups.is_some() && !document.to_reorder && document.refined.is_none() => {
+            refused("needs the rows of this many groups again: leave out `--keep-order`")
+        }
         _ if document.model.settings().memory != Memory::Everything => {
             refused("a model that forgets has no posterior of all rows: use `--forget nothing`")
         }
@@ -52,7 +55,7 @@ pub fn check(passes: u16, again: bool, document: &Document) -> Result<(), TermsE
     }
 }
 
-/// Makes at most `passes` passes over the last table of a model, which has learned it all; `open` reads it from its start.
+/// Makes at most `passes` passes over the last table of a model, which has learned it all; `open` reads it from its start. A model of groups is refined already.
 ///
 /// # Errors
 /// A table that is no longer what it was; a model that refuses the passes.
@@ -61,6 +64,9 @@ pub fn refine<S: Source>(
     mut open: impl FnMut() -> Result<S, S::Error>,
     passes: u16,
 ) -> Result<(), S::Error> {
+    if document.groups.is_some() {
+        return Ok(());
+    }
     // The first pass looks where the posterior is; each one after tells whether the step before was one forward.
     let settings = BatchSettings { tolerance: TOLERANCE, max_passes: usize::from(passes) + 1 };
     let before = document.clone();

@@ -8,6 +8,7 @@ use vi_models::{Interval, Marginal, ModelError};
 
 use crate::TermsError;
 use crate::table::certificate::{certificate, told};
+use crate::table::choose::Chosen;
 use crate::table::document::{Document, Pass};
 use crate::table::effects::{Share, curves, shares};
 use crate::table::grouped::{GroupEffect, Groups};
@@ -164,7 +165,7 @@ pub fn head(document: &Document) -> String {
         }
     }
     if let (Some(groups), Model::Grouped(model)) = (&document.groups, &document.model) {
-        text += &groups_of(groups, model);
+        text += &groups_of(groups, model, document.chosen.as_ref().is_some_and(Chosen::is_in_groups));
     }
     if let Some(relevance) = &document.relevance {
         text += &relevant(document, relevance);
@@ -239,8 +240,8 @@ fn excess(model: &Model) -> Result<Option<(f64, Interval)>, TermsError> {
     Ok(Some((share, Interval { lower, upper })))
 }
 
-/// The groups with their components of variance.
-fn groups_of(groups: &Groups, model: &OnlineGrouped) -> String {
+/// The groups with their components of variance, and what was not compared with them, unless they are the `best` of several.
+fn groups_of(groups: &Groups, model: &OnlineGrouped, best: bool) -> String {
     let mut words = vec![format!("{} of {}", many(groups.levels().len() as u64, "group"), groups.column)];
     let missing = groups.levels().iter().find(|(level, _)| level.is_empty());
     words.extend(missing.map(|(_, rows)| format!("one of them the {} without one", many(*rows, "row"))));
@@ -259,7 +260,7 @@ fn groups_of(groups: &Groups, model: &OnlineGrouped) -> String {
         Family::Two => None,
         _ => Some("heavy tails and spreads that vary are not compared for this many groups"),
     };
-    words.extend(left_out.map(str::to_owned));
+    words.extend(left_out.filter(|_| !best).map(str::to_owned));
     words.extend(model.noise_deviation().map(|sd| format!("sd(noise) {}", number(sd))));
     wrapped("groups        ", &words)
 }

@@ -355,6 +355,44 @@ fn of_many_towns() -> Vec<Record> {
     (0..4800).map(flat).collect()
 }
 
+/// Labels of a line and of 600 shops: by default each shop has an effect, as in the model of the formula, and its code says nothing more.
+#[test]
+fn a_text_of_many_levels_is_a_group() {
+    let columns = Columns::new(["x", "shop", "code", "y"].map(str::to_owned), None);
+    let effect = |shop: u32| f64::from(shop * 271 % 101) - 50.0;
+    let of = |k: u32, tells: bool| {
+        let (shop, x) = (k * 271 % 600, f64::from(k * 37 % 101));
+        let noise = f64::from(k * 29 % 41) - 20.0 + f64::from(k * 53 % 89) / 4.0;
+        let y = 0.5 * x + if tells { 6.0 * effect(shop) } else { 0.0 } + noise;
+        [x.to_string(), format!("s{shop}"), format!("c{}", 3 * shop), y.to_string()].into_iter().collect::<Record>()
+    };
+    let fitted = |formula: Option<&str>, tells: bool| {
+        let (target, formula) = (Some("y".to_owned()), formula.map(str::to_owned));
+        let options = Options { target, formula, ..Options::default() };
+        fit(&options, &Input::in_memory("shops", false), false, || {
+            Ok(Rows::new(&columns, (0..1900).map(|k| of(k, tells))))
+        })
+        .unwrap()
+    };
+    let document = fitted(None, true);
+    let levels = document.groups.as_ref().map(|groups| groups.levels().len());
+    assert!(levels == Some(600) && document.means.is_empty(), "{levels:?}");
+    assert!(document.schema.ignored.iter().any(|(name, why)| name == "code" && why == "says the same as shop"));
+    let chosen = document.chosen.as_ref().unwrap();
+    assert!(chosen.family.ends_with(" in groups of shop") && chosen.better_than[0].0.ends_with(" of its means"));
+    // A new row of each shop: the noise of a row is 12.
+    let mut answers = document.answers(&columns).unwrap();
+    let miss = |k: u32| {
+        let row = of(k, true);
+        let predicted = answers.predict(&row, 1).unwrap().mean().unwrap();
+        (predicted - row.field(3).parse::<f64>().unwrap()).powi(2)
+    };
+    let errors = (5000..5300).map(miss).sum::<f64>() / 300.0;
+    assert!(errors.sqrt() < 20.0, "{}", errors.sqrt());
+    // Shops that say nothing are no group.
+    assert!(fitted(None, false).groups.is_none());
+}
+
 #[test]
 fn a_formula_takes_any_number_of_groups() {
     let rows = of_many_towns();

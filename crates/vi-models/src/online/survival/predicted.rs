@@ -223,12 +223,12 @@ impl SurvivalPredicted {
     }
 
     /// The mean of the time, in which the last hazard goes on for ever: where few rows outlive the last cut it says more of that than of the rows;
-    /// [`restricted_mean`](Self::restricted_mean) does not. Infinite where it is beyond floats.
+    /// [`restricted_mean`](Self::restricted_mean) does not.
     ///
     /// # Errors
-    /// `Quadrature`.
+    /// `Overflow` for a mean beyond floats, as of hazards of which next to nothing is known; `Quadrature`.
     pub fn mean(&self) -> Result<f64, ModelError> {
-        self.mean_until(f64::INFINITY)
+        Ok(check::result("the mean of the time", self.mean_until(f64::INFINITY)?)?)
     }
 
     fn mean_until(&self, until: f64) -> Result<f64, ModelError> {

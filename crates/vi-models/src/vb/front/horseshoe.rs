@@ -11,6 +11,7 @@ pub use logit::{DrawnProbability, HorseshoeLogit};
 use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
 use vi_core::Error;
+use vi_core::special::normal_quantile;
 use vi_linalg::faer::MatRef;
 
 use self::sampler::{Response, Sampler};
@@ -211,16 +212,14 @@ impl Draws {
         Ok(found)
     }
 
-    /// The median of `|w_j|/σ` of each scaled column, over that of a standard Gaussian.
-    fn sizes(&self) -> Vec<f64> {
-        /// Of `|z|`, `z ~ N(0, 1)`.
-        const MEDIAN: f64 = 0.674_489_750_196_081_7;
-        let d = self.dim();
+    /// The quantile of `|w_j|/σ` of each scaled column that `share` of the draws are below, over that of a standard Gaussian.
+    fn sizes(&self, share: f64) -> Vec<f64> {
+        let (d, of_gaussian) = (self.dim(), normal_quantile(0.5 + 0.5 * share));
         let size = |j: usize| {
             let own = self.weights.iter().skip(j).step_by(d);
             let mut own: Vec<f64> = own.zip(&self.noises).map(|(w, noise)| w.abs() / noise.sqrt()).collect();
             own.sort_by(f64::total_cmp);
-            own[own.len() / 2] / MEDIAN
+            central(&own, 2.0 * share - 1.0).upper / of_gaussian
         };
         (0..d).map(size).collect()
     }
@@ -245,9 +244,9 @@ impl Draws {
     }
 }
 
-/// What both models tell, and their sealed stored form.
+/// What both models tell, and their sealed stored form; sizes of weights are by the quantile of that share.
 macro_rules! horseshoe {
-    ($model:ident) => {
+    ($model:ident, $share:literal) => {
         impl $model {
             /// The weights in the units of the data: means and standard deviations of the draws. Cost `draws·d`.
             ///
@@ -282,10 +281,11 @@ macro_rules! horseshoe {
             }
 
             /// The size of each weight, of a column of unit spread and in units of the noise (of the log odds for classes): the deviation of the
-            /// Gaussian about 0 whose median size is that of the draws. As prior scales they lead a ridge regression near this posterior. Length `d`.
+            /// Gaussian about 0 whose absolute value has the same quantile as that of the draws, for numbers the median, for classes the one of 95 %.
+            /// As prior scales they lead a ridge regression near this posterior. Length `d`.
             #[must_use]
             pub fn sizes(&self) -> Vec<f64> {
-                self.draws.sizes()
+                self.draws.sizes($share)
             }
 
             /// The settings.

@@ -99,4 +99,4 @@ impl HorseshoeLinear {
     }
 }
 
-horseshoe!(HorseshoeLinear);
+horseshoe!(HorseshoeLinear, 0.5);
