@@ -137,12 +137,11 @@ impl Design {
                 }
             }
             tried.push(same.clone());
-            if others.columns.is_empty() {
-                continue;
-            }
+            // Without other columns there is no shape.
+            let shapes = if others.columns.is_empty() { &shapes[..1] } else { shapes };
             for shape in shapes {
                 let mut schema = others.clone();
-                if !matches!(shape, Shape::Line) {
+                if !(others.columns.is_empty() || matches!(shape, Shape::Line)) {
                     schema.shape(&Beside::Shape(*shape), budget, records, columns)?;
                 }
                 let groups = Some((Groups::new((*column).to_owned()), Effects::default()));

@@ -129,7 +129,8 @@ pub fn head(document: &Document) -> String {
         ),
     );
     let kinds = schema.columns.iter().map(|column| format!("{} ({})", column.label(), kind(&column.kind)));
-    text += &wrapped("columns       ", &first_of(kinds));
+    let kinds = if schema.columns.is_empty() { vec!["none".to_owned()] } else { first_of(kinds) };
+    text += &wrapped("columns       ", &kinds);
     if let Some(chosen) = &document.chosen {
         let mut words = chosen.describe();
         let scores = document.scores.summary();
