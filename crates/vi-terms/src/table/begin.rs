@@ -190,8 +190,8 @@ fn document_of(
     let noise = plan.noise();
     let mut design = Design { schema, plan, model, chosen, means };
     if !design.means.is_empty() && options.takes_groups(&target.kind) {
-        let shapes = options.shape.map_or(vec![Shape::Line, Shape::Pairs], |shape| vec![shape]);
-        design = design.pooled(&lines, &target, (&shapes, &budget(&target.kind)), records, columns)?;
+        let shape = (options.shape.unwrap_or(Shape::Pairs), &budget(&target.kind));
+        design = design.pooled(&lines, &target, shape, (known.rows, records), columns)?;
     }
     let Design { schema, plan, model, chosen, means } = design;
     let by_labels = chosen.is_some() || relevance.is_some() || schema.map.is_some() || !means.is_empty();

@@ -24,6 +24,8 @@ pub struct Known {
     pub(crate) values: Vec<String>,
     /// Rows from all over the table with their numbers; none where its first rows are all of it, or nobody has looked.
     pub(crate) sample: Numbered,
+    /// Rows of the table, if they were counted.
+    pub(crate) rows: Option<usize>,
     /// Values of the target that a transform has not.
     pub(crate) refused: Vec<f64>,
     /// Whether the target has values that are no counts.
@@ -62,6 +64,7 @@ impl Known {
                 step *= 2;
             }
         }
+        self.rows = Some(read).filter(|_| size < MOST_READ);
         if read > most {
             let (of, count) = (kept.len(), kept.len().min(most));
             let mut places = (0..count).map(|k| k * of / count).peekable();

@@ -24,7 +24,7 @@ const VERY_WIDE: usize = 20_000;
 
 /// The prior scale of weights where curves stand beside effects that the model keeps by themselves: wide, and yet the first rows do not tell of curves
 /// that leave them far behind.
-const OF_CURVES: f64 = 10.0;
+pub(crate) const OF_CURVES: f64 = 10.0;
 
 /// What a model is to be, beside its target and inputs.
 #[derive(Debug, Clone)]

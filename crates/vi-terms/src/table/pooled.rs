@@ -1,20 +1,23 @@
 //! A column of many levels as a group: the model keeps an effect of each level by itself, where these tell the labels better than mean labels do.
 //!
 //! An effect is known as well as its level's rows tell it, exactly and however many levels there are; a mean of the rows before is one number whose
-//! worth changes with every row.
+//! worth changes with every row. But the noise of a model of groups is Gaussian. With `a` nats a row gained by groups over the second half of `n`
+//! records, and `h` nats a row that heavy tails would gain beside them, `a + h` is the gain from effects, which falls as levels get more rows, while
+//! `h` stays: where other labels have heavy tails, groups are taken for the `N` rows of the table if `(a + h)·n/N ≥ h`; of a stream, which may have any number, if `h` is 0.
 
 use std::collections::HashSet;
 
 use vi_core::Row;
-use vi_models::ModelError;
+use vi_core::special::normal_quantile;
 use vi_models::online::{Effects, Kind, Model, Observation, Start, Trial};
+use vi_models::{ModelError, Student};
 
 use crate::TermsError;
 use crate::table::choose::Chosen;
 use crate::table::grouped::Groups;
-use crate::table::learn::Reader;
+use crate::table::learn::{Reader, scales};
 use crate::table::means::Means;
-use crate::table::plan::Plan;
+use crate::table::plan::{OF_CURVES, Plan};
 use crate::table::schema::{Beside, Schema};
 use crate::table::source::{Columns, NOWHERE, Record};
 use crate::table::target::Target;
@@ -22,6 +25,17 @@ use crate::{Budget, Shape};
 
 /// Columns that are tried, each as the only group.
 const TRIED: usize = 3;
+/// The prior scale of weights that no curves stand beside: next to none.
+const FLAT: f64 = 1e3;
+/// Times the records that a table has before curves are taken whatever they cost at first.
+const MANY: usize = 2;
+/// Degrees of freedom of heavy tails, and the steps that find their scale.
+const TAILS: [f64; 5] = [2.0, 3.0, 4.0, 6.0, 10.0];
+const STEPS: usize = 20;
+/// Nats that they gain by chance.
+const BY_CHANCE: f64 = 3.0;
+/// The least probability of a label beyond which it counts as that rare.
+const RAREST: f64 = 1e-12;
 
 /// A model with nothing learned and what it is made of.
 pub(crate) struct Design {
@@ -32,10 +46,9 @@ pub(crate) struct Design {
     pub(crate) means: Means,
 }
 
-/// A column as a group beside other inputs.
+/// A column as a group beside other inputs, or means alone.
 struct Candidate {
-    column: String,
-    /// The columns whose levels have no means beside it: its own, and those that say the same.
+    /// The columns whose levels have no means: that of the group, and those that say the same.
     same: Vec<String>,
     schema: Schema,
     plan: Plan,
@@ -47,11 +60,49 @@ impl Candidate {
         let plan = Plan { start, ..self.plan.clone() };
         plan.model_of(self.kind, &target.kind, self.schema.names())
     }
+
+    fn groups(&self) -> Option<Groups> {
+        self.plan.groups.as_ref().map(|(groups, _)| groups.clone())
+    }
+}
+
+/// Calls `each` with every record as each of the candidates sees it, and its label.
+///
+/// # Errors
+/// A column that is not there.
+fn read(
+    candidates: &[(Candidate, Model)],
+    target: &Target,
+    records: &[Record],
+    columns: &Columns,
+    mut each: impl FnMut(&[(Row<'_>, Observation)], f64),
+) -> Result<(), TermsError> {
+    let mut readers = Vec::new();
+    for (own, model) in candidates {
+        let groups = own.groups();
+        readers.push((Reader::new(&own.schema, model, columns)?.grouped(groups.as_ref(), columns)?, groups));
+    }
+    let (place, means) = (target.places(columns)?, Means::default());
+    for record in records {
+        // Learning reports the error of a bad record.
+        let Ok(Some(label)) = target.label(record, place, NOWHERE) else { continue };
+        let row = |(reader, groups): &mut (Reader<'_>, Option<Groups>)| {
+            let seen = reader.observed(groups.as_ref(), record, label);
+            reader.add(groups.as_mut(), record);
+            reader.row(&means, record, NOWHERE).is_ok().then_some(seen)
+        };
+        let seen: Option<Vec<Observation>> = readers.iter_mut().map(row).collect();
+        if let Some(seen) = seen {
+            let rows = readers.iter_mut().zip(seen).map(|((reader, _), seen)| (reader.last(), seen));
+            each(&rows.collect::<Vec<_>>(), label);
+        }
+    }
+    Ok(())
 }
 
 impl Design {
-    /// The design with a column of its means as a group, if one pass over the records tells their labels better so. `lines` is its schema without
-    /// curves and products; the records have the means already.
+    /// The design with a column of its means as a group, if one pass over the records of a table of so many rows tells their labels better so. `lines`
+    /// is its schema without curves and products; the records have the means already.
     ///
     /// # Errors
     /// A column that is not there.
@@ -59,50 +110,47 @@ impl Design {
         self,
         lines: &Schema,
         target: &Target,
-        (shapes, budget): (&[Shape], &Budget),
-        records: &[Record],
+        shape: (Shape, &Budget),
+        (rows, records): (Option<usize>, &[Record]),
         columns: &Columns,
     ) -> Result<Self, TermsError> {
-        let candidates = self.candidates(lines, target, (shapes, budget), records, columns)?;
-        let tried = candidates.into_iter().filter_map(|own| Some((own.model(target, Start::OnePass).ok()?, own)));
-        let (models, mut candidates): (Vec<Model>, Vec<Candidate>) = tried.unzip();
-        if models.is_empty() {
+        let many = rows.is_none_or(|rows| rows >= MANY * records.len());
+        let shapes = if many { vec![shape.0] } else { vec![Shape::Line, shape.0] };
+        let own = Candidate {
+            same: Vec::new(),
+            schema: self.schema.clone(),
+            plan: self.plan.clone(),
+            kind: self.model.kind(),
+        };
+        let mut all = vec![own];
+        all.extend(self.candidates(lines, target, (&shapes, shape.1), records, columns)?);
+        let tried = all.into_iter().filter_map(|own| own.model(target, Start::OnePass).ok().map(|model| (own, model)));
+        let mut tried: Vec<(Candidate, Model)> = tried.collect();
+        let mut others = tried.iter().map(|(_, model)| model.clone());
+        let Some(plain) = others.next().filter(|_| tried.len() > 1) else { return Ok(self) };
+        let mut trial = Trial::new(plain, others.collect());
+        read(&tried, target, records, columns, |rows, _| {
+            let _unlearned = trial.learn_each(rows);
+        })?;
+        let at = trial.place();
+        if at == 0 {
             return Ok(self);
         }
-        let quick = Plan { start: Start::OnePass, ..self.plan.clone() };
-        let plain = quick.model_of(self.model.kind(), &target.kind, self.schema.names())?;
-        let seen = candidates.iter().zip(&models).map(|(own, model)| (&own.schema, model, own.plan.groups.as_ref()));
-        let mut readers = std::iter::once((&self.schema, &plain, None))
-            .chain(seen)
-            .map(|(schema, model, groups)| {
-                let groups = groups.map(|(groups, _)| groups.clone());
-                Ok((Reader::new(schema, model, columns)?.grouped(groups.as_ref(), columns)?, groups))
-            })
-            .collect::<Result<Vec<_>, TermsError>>()?;
-        let mut trial = Trial::new(plain.clone(), models.clone());
-        let (place, means) = (target.places(columns)?, Means::default());
-        for record in records {
-            // Learning reports the error of a bad record.
-            let Ok(Some(label)) = target.label(record, place, NOWHERE) else { continue };
-            let row = |(reader, groups): &mut (Reader<'_>, Option<Groups>)| {
-                let seen = reader.observed(groups.as_ref(), record, label);
-                reader.add(groups.as_mut(), record);
-                (seen, reader.row(&means, record, NOWHERE).map(drop))
-            };
-            let seen: Vec<(Observation, Result<(), TermsError>)> = readers.iter_mut().map(row).collect();
-            if seen.iter().any(|(_, read)| read.is_err()) {
-                continue;
-            }
-            let rows = readers.iter_mut().zip(seen).map(|((reader, _), (seen, _))| (reader.last(), seen));
-            let rows: Vec<(Row<'_>, Observation)> = rows.collect();
-            let _unlearned = trial.learn_each(&rows);
-        }
-        drop(readers);
-        let Some(at) = trial.place().checked_sub(1) else { return Ok(self) };
-        let Candidate { column, same, schema, plan, kind } = candidates.swap_remove(at);
-        let model = plan.model_of(kind, &target.kind, schema.names())?;
         let behind = trial.behind().first().map(|(_, nats)| *nats).filter(|nats| nats.is_finite());
-        let chosen = Chosen::in_groups(kind, &column, trial.rows(), (self.model.kind(), behind));
+        let winner = tried.swap_remove(at);
+        let n = trial.rows() as f64;
+        let has_tails = matches!(self.model.kind(), Kind::Robust { .. } | Kind::Varying { .. });
+        if let Some(nats) = behind.filter(|_| has_tails) {
+            let tails = 2.0 / n * gain_of_tails(&winner, target, records, columns)?;
+            let part = rows.map_or(0.0, |rows| n / rows as f64).min(1.0);
+            if (2.0 / n * nats + tails) * part < tails {
+                return Ok(self);
+            }
+        }
+        let Candidate { same, schema, plan, kind } = winner.0;
+        let model = plan.model_of(kind, &target.kind, schema.names())?;
+        let column = plan.groups.as_ref().map_or("", |(groups, _)| &groups.column);
+        let chosen = Chosen::in_groups(kind, column, trial.rows(), (self.model.kind(), behind));
         Ok(Self { schema, plan, model, chosen: Some(chosen), means: self.means.without(&same) })
     }
 
@@ -145,23 +193,74 @@ impl Design {
                     schema.shape(&Beside::Shape(*shape), budget, records, columns)?;
                 }
                 let groups = Some((Groups::new((*column).to_owned()), Effects::default()));
-                let plan = Plan { groups, ..self.plan.clone() }.shaped(&schema);
+                let mut plan = Plan { groups, ..self.plan.clone() }.shaped(&schema);
                 let (plain, kinds) = plan.kinds(&target.kind, schema.width());
+                // Counts that vary more than Poisson's do so in groups too.
                 if self.model.kind().is_of_counts() && self.model.kind() != plain {
                     continue;
                 }
-                let candidate = |kind| Candidate {
-                    column: (*column).to_owned(),
-                    same: same.clone(),
-                    schema: schema.clone(),
-                    plan: plan.clone(),
-                    kind,
-                };
+                let mut own = scales(&schema, target, records, columns)?;
+                let wide = if plan.blocks.is_empty() { FLAT } else { OF_CURVES };
+                // The weight of an input that no record moves is next to nothing.
+                for j in constant(&schema, records, columns)? {
+                    own.spreads[j] = wide;
+                }
+                plan.scales = Some(own);
+                let candidate =
+                    |kind| Candidate { same: same.clone(), schema: schema.clone(), plan: plan.clone(), kind };
                 found.extend(std::iter::once(plain).chain(kinds).map(candidate));
             }
         }
         Ok(found)
     }
+}
+
+/// The nats that heavy tails gain over the second half of the labels beside the groups of a candidate, beyond chance: of their normal scores `z`,
+/// Student's t of some degrees of freedom and the best scale (by expectation-maximisation) against the best Gaussian.
+///
+/// # Errors
+/// A column that is not there.
+fn gain_of_tails(
+    winner: &(Candidate, Model),
+    target: &Target,
+    records: &[Record],
+    columns: &Columns,
+) -> Result<f64, TermsError> {
+    let (mut model, mut scores) = (winner.1.clone(), Vec::new());
+    read(std::slice::from_ref(winner), target, records, columns, |rows, label| {
+        let (row, observed) = rows[0];
+        let seen = model.predict_and_update(row, observed).and_then(|seen| seen?.below(label));
+        if let Ok(Some((_, below))) = seen {
+            scores.push(normal_quantile(below.clamp(RAREST, 1.0 - RAREST)));
+        }
+    })?;
+    let late = &scores[scores.len() / 2..];
+    let n = late.len() as f64;
+    let variance = late.iter().map(|z| z * z).sum::<f64>() / n;
+    if !variance.is_normal() {
+        return Ok(0.0);
+    }
+    let gaussian = -0.5 * n * (1.0 + (std::f64::consts::TAU * variance).ln());
+    let mut most = f64::NEG_INFINITY;
+    for dof in TAILS {
+        let mut square = variance;
+        for _ in 0..STEPS {
+            square = late.iter().map(|z| z * z * (dof + 1.0) / (dof + z * z / square)).sum::<f64>() / n;
+        }
+        let tails = Student::new(0.0, square.sqrt(), dof)?;
+        most = most.max(late.iter().map(|z| tails.log_density(*z)).sum());
+    }
+    Ok((most - gaussian - BY_CHANCE).max(0.0))
+}
+
+/// The inputs of a schema, beside those of its terms, that are the same in all records.
+///
+/// # Errors
+/// A column that is not there.
+fn constant(schema: &Schema, records: &[Record], columns: &Columns) -> Result<Vec<usize>, TermsError> {
+    let rows: Vec<Vec<f64>> = schema.rows_of(records, columns)?.into_iter().flatten().collect();
+    let of_columns = if schema.shape.is_some() { schema.own_width() } else { schema.width() };
+    Ok((0..of_columns).filter(|j| rows.windows(2).all(|pair| pair[0][*j] == pair[1][*j])).collect())
 }
 
 /// Whether two columns divide the records in the same way, whatever they call the parts.
