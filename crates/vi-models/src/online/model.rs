@@ -481,7 +481,7 @@ impl Model {
         }
         each!(self, model => model.gains(row), model => model.gains(row), _model => {
             Err(ModelError::Unsupported { what: "robust error of a weight of several classes" })
-        }, _model => not_of_groups("robust error of a weight beside groups; beside levels that are inputs there is"))
+        }, _model => not_of_groups("robust error of a weight beside groups, only beside levels that are inputs"))
     }
 
     /// Fits the first rows together, while they are still being gathered ([`OnlineInfo::warming_up`]): those since the last fit were

@@ -207,6 +207,10 @@ impl Trial {
         std::iter::once(&self.plain).chain(&self.others)
     }
 
+    fn candidates_mut(&mut self) -> impl Iterator<Item = &mut Candidate> {
+        std::iter::once(&mut self.plain).chain(&mut self.others)
+    }
+
     fn see(&mut self, observed: &Observation) {
         // Both zeros are one label.
         *self.labels.entry((observed.label + 0.0).to_bits()).or_default() += 1;
@@ -251,7 +255,7 @@ impl Trial {
 
     /// Those that are not given up.
     fn remaining(&mut self) -> impl Iterator<Item = &mut Candidate> {
-        std::iter::once(&mut self.plain).chain(&mut self.others).filter(|own| own.out.is_none())
+        self.candidates_mut().filter(|own| own.out.is_none())
     }
 
     /// Rows learned so far.
@@ -279,7 +283,7 @@ impl Trial {
         Ok(())
     }
 
-    /// [`learn`](Self::learn) where each candidate has inputs and a group of its own: a row of each, that of the plain one first.
+    /// [`learn`](Self::learn) for candidates with different inputs or groups: one row and observation for each, those of the plain candidate first.
     ///
     /// # Errors
     /// `Dimension` for another number of rows; as [`learn`](Self::learn).
@@ -296,8 +300,7 @@ impl Trial {
     /// Learns a row as each candidate sees it.
     fn learn_row<'r>(&mut self, row: impl Fn(usize) -> (Row<'r>, Observation)) -> Result<(), ModelError> {
         let (mut refused, mut first, mut learned) = (Vec::new(), None, false);
-        let all = std::iter::once(&mut self.plain).chain(&mut self.others).enumerate();
-        for (k, candidate) in all.filter(|(_, own)| own.out.is_none()) {
+        for (k, candidate) in self.candidates_mut().enumerate().filter(|(_, own)| own.out.is_none()) {
             let (row, observed) = row(k);
             match candidate.learn(row, observed) {
                 Ok(score) => {

@@ -142,7 +142,8 @@ fn document_of(
     let beside_means = means.beside(columns);
     let (records, columns) = if means.is_empty() { (records, columns) } else { (&with_means[..], &beside_means) };
     // Curves and products take means as they are; kernels of them gain nothing.
-    let beside = if means.is_empty() || options.shape.is_some() { beside } else { Beside::Shape(Shape::Pairs) };
+    let beside_of_means = options.shape.unwrap_or(Shape::Pairs);
+    let beside = if means.is_empty() { beside } else { Beside::Shape(beside_of_means) };
     let lines = schema.clone();
     if shaped {
         schema.shape(&beside, &budget(&target.kind), records, columns)?;
@@ -172,7 +173,7 @@ fn document_of(
         schema.map = Some(mapped(features, &schema, &target, &plan, records, columns)?);
     }
     if options.mergeable || options.ard {
-        plan.scales = Some(scales(&schema, &target, records, columns)?);
+        plan.scales = Some(scales(&schema, &target, records, columns, 1.0)?);
     }
     let relevance = match &mut plan.scales {
         Some(scales) if options.ard => Some(relevance::determine(scales, &schema, &target, records, columns)?),
@@ -190,7 +191,7 @@ fn document_of(
     let noise = plan.noise();
     let mut design = Design { schema, plan, model, chosen, means };
     if !design.means.is_empty() && options.takes_groups(&target.kind) {
-        let shape = (options.shape.unwrap_or(Shape::Pairs), &budget(&target.kind));
+        let shape = (beside_of_means, &budget(&target.kind));
         design = design.pooled(&lines, &target, shape, (known.rows, records), columns)?;
     }
     let Design { schema, plan, model, chosen, means } = design;
@@ -395,7 +396,7 @@ fn mapped(
     columns: &Columns,
 ) -> Result<Map, TermsError> {
     let refused = |error: RevrandError| wrong("features", "", &error.to_string());
-    let Scales { centres, spreads, .. } = scales(schema, target, records, columns)?;
+    let Scales { centres, spreads, .. } = scales(schema, target, records, columns, 1.0)?;
     let count = match features {
         Features::Powers(degree) => {
             let numbers = schema.numbers();

@@ -41,13 +41,13 @@ impl Chosen {
         Some(format!("{name} predicts means {ratio:.1} times as far off"))
     }
 
-    /// A kind in groups of a column, better by so many nats, if that is known, than another kind of the means of its levels.
+    /// The choice of groups of a column, of labels of one kind, before means of its levels, of labels of the `other` kind, which were so many nats behind.
     pub(crate) fn in_groups(kind: Kind, column: &str, rows: u64, (other, better): (Kind, Option<f64>)) -> Self {
         let family = format!("{}{IN_GROUPS}{column}", name(kind));
         Self { rows, family, better_than: vec![(format!("{} of its means", name(other)), better)], misses: Vec::new() }
     }
 
-    /// Whether it is one of [groups](Self::in_groups).
+    /// Whether groups of a column were chosen, as by [`in_groups`](Self::in_groups).
     pub(crate) fn is_in_groups(&self) -> bool {
         self.family.contains(IN_GROUPS)
     }
@@ -79,7 +79,7 @@ const FEWEST_OF_LOG: usize = 200;
 const FEW: usize = 400;
 const PASSES: usize = 3;
 
-/// Between the name of a family and that of the column whose values are groups.
+/// The words between the names of a family and of the column of its groups.
 const IN_GROUPS: &str = " in groups of ";
 
 /// The families of counts.
@@ -202,8 +202,7 @@ fn among(
         }
         // Learning reports the error of a bad record.
         let Ok(Some(label)) = target.label(record, place, NOWHERE) else { continue };
-        let seen = reader.observed(groups.as_ref(), record, label);
-        reader.add(groups.as_mut(), record);
+        let seen = reader.added(&mut groups, record, label);
         match reader.row(&as_they_are, record, NOWHERE) {
             Ok(Row::Dense(row)) if row.len() == schema.width() => {
                 values.extend_from_slice(row);

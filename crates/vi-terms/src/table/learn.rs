@@ -83,6 +83,13 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// The observation of a label at a record, which is a row of its group from then on.
+    pub(crate) fn added(&mut self, groups: &mut Option<Groups>, record: &Record, label: f64) -> Observation {
+        let seen = self.observed(groups.as_ref(), record, label);
+        self.add(groups.as_mut(), record);
+        seen
+    }
+
     /// The row of a record with the means as they are.
     ///
     /// # Errors
@@ -196,6 +203,7 @@ pub(crate) fn scales(
     target: &Target,
     records: &[Record],
     table: &Columns,
+    of_one_value: f64,
 ) -> Result<Scales, TermsError> {
     let (places, label) = (schema.places(table)?, target.places(table)?);
     let width = schema.width();
@@ -213,8 +221,9 @@ pub(crate) fn scales(
     }
     // Terms have a common size already.
     let of_columns = if schema.shape.is_some() { schema.own_width() } else { width };
-    let scale =
-        |(j, column): (usize, Spread)| if j < of_columns { column.with_zeros(rows.max(1.0)) } else { (0.0, 1.0) };
+    let scale = |(j, column): (usize, Spread)| {
+        if j < of_columns { column.with_zeros(rows.max(1.0), of_one_value) } else { (0.0, 1.0) }
+    };
     let (centres, spreads) = columns.into_iter().enumerate().map(scale).unzip();
     let n = (labels.len() as f64).max(1.0);
     let mean = labels.iter().sum::<f64>() / n;
@@ -239,13 +248,13 @@ impl Spread {
         self.root = self.root.hypot(from_mean * (before / self.entries).sqrt());
     }
 
-    /// Mean and standard deviation with the entries of `rows` that are zero; 1 for the deviation of a column of one value.
-    fn with_zeros(self, rows: f64) -> (f64, f64) {
+    /// Mean and standard deviation with the entries of `rows` that are zero; `of_one_value` for the deviation of a column of one value.
+    fn with_zeros(self, rows: f64, of_one_value: f64) -> (f64, f64) {
         let share = self.entries / rows;
         let root = self.root.hypot(self.mean * (self.entries * (1.0 - share)).max(0.0).sqrt());
         let (mean, spread) = (self.mean * share, root / rows.sqrt());
         // Of a column of one value the rounding of its mean is left.
-        (mean, if spread > rows * f64::EPSILON * mean.abs() { spread } else { 1.0 })
+        (mean, if spread > rows * f64::EPSILON * mean.abs() { spread } else { of_one_value })
     }
 }
 

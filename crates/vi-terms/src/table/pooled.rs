@@ -48,7 +48,7 @@ pub(crate) struct Design {
 
 /// A column as a group beside other inputs, or means alone.
 struct Candidate {
-    /// The columns whose levels have no means: that of the group, and those that say the same.
+    /// The columns without means of their levels: the group's own, and others that divide the records in the same way.
     same: Vec<String>,
     schema: Schema,
     plan: Plan,
@@ -87,8 +87,7 @@ fn read(
         // Learning reports the error of a bad record.
         let Ok(Some(label)) = target.label(record, place, NOWHERE) else { continue };
         let row = |(reader, groups): &mut (Reader<'_>, Option<Groups>)| {
-            let seen = reader.observed(groups.as_ref(), record, label);
-            reader.add(groups.as_mut(), record);
+            let seen = reader.added(groups, record, label);
             reader.row(&means, record, NOWHERE).is_ok().then_some(seen)
         };
         let seen: Option<Vec<Observation>> = readers.iter_mut().map(row).collect();
@@ -101,8 +100,8 @@ fn read(
 }
 
 impl Design {
-    /// The design with a column of its means as a group, if one pass over the records of a table of so many rows tells their labels better so. `lines`
-    /// is its schema without curves and products; the records have the means already.
+    /// The design with a column of many levels as a group, if it predicts the records better in one pass than means of the levels do, for a table of so
+    /// many rows. `lines` is its schema without curves and products; the records have the means already.
     ///
     /// # Errors
     /// A column that is not there.
@@ -114,6 +113,10 @@ impl Design {
         (rows, records): (Option<usize>, &[Record]),
         columns: &Columns,
     ) -> Result<Self, TermsError> {
+        // Counts that vary more than Poisson's do so in groups too.
+        if self.model.kind().is_of_counts() && self.model.kind() != Kind::Count {
+            return Ok(self);
+        }
         let many = rows.is_none_or(|rows| rows >= MANY * records.len());
         let shapes = if many { vec![shape.0] } else { vec![Shape::Line, shape.0] };
         let own = Candidate {
@@ -147,8 +150,8 @@ impl Design {
                 return Ok(self);
             }
         }
+        let model = winner.0.model(target, self.plan.start)?;
         let Candidate { same, schema, plan, kind } = winner.0;
-        let model = plan.model_of(kind, &target.kind, schema.names())?;
         let column = plan.groups.as_ref().map_or("", |(groups, _)| &groups.column);
         let chosen = Chosen::in_groups(kind, column, trial.rows(), (self.model.kind(), behind));
         Ok(Self { schema, plan, model, chosen: Some(chosen), means: self.means.without(&same) })
@@ -195,17 +198,9 @@ impl Design {
                 let groups = Some((Groups::new((*column).to_owned()), Effects::default()));
                 let mut plan = Plan { groups, ..self.plan.clone() }.shaped(&schema);
                 let (plain, kinds) = plan.kinds(&target.kind, schema.width());
-                // Counts that vary more than Poisson's do so in groups too.
-                if self.model.kind().is_of_counts() && self.model.kind() != plain {
-                    continue;
-                }
-                let mut own = scales(&schema, target, records, columns)?;
                 let wide = if plan.blocks.is_empty() { FLAT } else { OF_CURVES };
                 // The weight of an input that no record moves is next to nothing.
-                for j in constant(&schema, records, columns)? {
-                    own.spreads[j] = wide;
-                }
-                plan.scales = Some(own);
+                plan.scales = Some(scales(&schema, target, records, columns, wide)?);
                 let candidate =
                     |kind| Candidate { same: same.clone(), schema: schema.clone(), plan: plan.clone(), kind };
                 found.extend(std::iter::once(plain).chain(kinds).map(candidate));
@@ -253,17 +248,7 @@ fn gain_of_tails(
     Ok((most - gaussian - BY_CHANCE).max(0.0))
 }
 
-/// The inputs of a schema, beside those of its terms, that are the same in all records.
-///
-/// # Errors
-/// A column that is not there.
-fn constant(schema: &Schema, records: &[Record], columns: &Columns) -> Result<Vec<usize>, TermsError> {
-    let rows: Vec<Vec<f64>> = schema.rows_of(records, columns)?.into_iter().flatten().collect();
-    let of_columns = if schema.shape.is_some() { schema.own_width() } else { schema.width() };
-    Ok((0..of_columns).filter(|j| rows.windows(2).all(|pair| pair[0][*j] == pair[1][*j])).collect())
-}
-
-/// Whether two columns divide the records in the same way, whatever they call the parts.
+/// Whether two columns divide the records in the same way, under whatever names.
 fn say_the_same(records: &[Record], one: usize, other: usize) -> bool {
     let pairs: HashSet<(&str, &str)> = records.iter().map(|record| (record.field(one), record.field(other))).collect();
     let firsts: HashSet<&str> = pairs.iter().map(|pair| pair.0).collect();

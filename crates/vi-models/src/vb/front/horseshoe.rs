@@ -244,7 +244,7 @@ impl Draws {
     }
 }
 
-/// What both models tell, and their sealed stored form; sizes of weights are by the quantile of that share.
+/// The public methods of both models and their sealed stored form; `$share` is the quantile that sizes of weights are taken from.
 macro_rules! horseshoe {
     ($model:ident, $share:literal) => {
         impl $model {
@@ -281,7 +281,7 @@ macro_rules! horseshoe {
             }
 
             /// The size of each weight, of a column of unit spread and in units of the noise (of the log odds for classes): the deviation of the
-            /// Gaussian about 0 whose absolute value has the same quantile as that of the draws, for numbers the median, for classes the one of 95 %.
+            /// Gaussian about 0 whose absolute value has the same median as the draws, for classes the same 95 % quantile.
             /// As prior scales they lead a ridge regression near this posterior. Length `d`.
             #[must_use]
             pub fn sizes(&self) -> Vec<f64> {

@@ -75,7 +75,7 @@ impl Schema {
     ///
     /// # Errors
     /// A column that is not there.
-    pub(crate) fn rows_of(&self, records: &[Record], columns: &Columns) -> Result<Vec<Option<Vec<f64>>>, TermsError> {
+    pub(super) fn rows_of(&self, records: &[Record], columns: &Columns) -> Result<Vec<Option<Vec<f64>>>, TermsError> {
         let (places, width, mut encoded) = (self.places(columns)?, self.width(), Encoded::default());
         let mut row = |record: &Record| {
             encoded.write(self, &places, record, NOWHERE).ok()?;
