@@ -34,6 +34,9 @@ const LEAST: f64 = -36.0;
 /// The same as a factor.
 const TELLS_NOTHING: f64 = 2.3e-16;
 
+/// The share of the parts so far below which those that are left out of a density stay: far below the error of the steps.
+const FAINT: f64 = 1e-10;
+
 /// The ratio of `r²` to `ν + s²` below which no logarithms are needed: some part then has a density within floats.
 const NEAR: f64 = 400.0;
 
@@ -189,7 +192,7 @@ impl Tail {
             }
             let share = (term - top).exp();
             sums.iter_mut().zip(of(precision, noise)).for_each(|(sum, of)| *sum += share * of);
-            if share < sums[0] * TELLS_NOTHING && *spread > 3.0 * (1.0 + square / own) {
+            if share < sums[0] * FAINT && *spread > 3.0 * (1.0 + square / own) {
                 break;
             }
         }
@@ -263,7 +266,7 @@ impl WithSimd for Near<'_> {
             sums[2] = simd.mul_add_e_f64s(simd.mul_f64s(precise, precision), square, sums[2]);
             sums[3] = simd.mul_add_e_f64s(precise, noise, sums[3]);
             let settled = self.tail.spreads[k * S::F64_LANES] > self.settled;
-            if settled && simd.reduce_sum_f64s(share) < TELLS_NOTHING * simd.reduce_sum_f64s(sums[0]) {
+            if settled && simd.reduce_sum_f64s(share) < FAINT * simd.reduce_sum_f64s(sums[0]) {
                 break;
             }
         }
@@ -301,7 +304,7 @@ impl WithSimd for Bent<'_> {
             sums[1] = simd.mul_add_e_f64s(share, g, sums[1]);
             sums[2] = simd.mul_add_e_f64s(share, of, sums[2]);
             let settled = tail.spreads[k * S::F64_LANES] > settled;
-            if settled && simd.reduce_sum_f64s(share) < TELLS_NOTHING * simd.reduce_sum_f64s(sums[0]) {
+            if settled && simd.reduce_sum_f64s(share) < FAINT * simd.reduce_sum_f64s(sums[0]) {
                 break;
             }
         }

@@ -29,14 +29,16 @@ pub(super) const FARTHEST: f64 = 8.0;
 /// it one node.
 const NARROW: f64 = 0.1;
 const NEAR: f64 = 1.0;
-/// The equal steps of the rule that serves otherwise, in units of `t` and of its deviation: `p(r | t)` is at least as wide as a Gaussian of deviation
-/// 0.7, of which the trapezoidal rule is off by `exp(−2π²(0.7/0.45)²)`.
-const STEPS: [f64; 2] = [0.45, 0.6];
-/// The number of deviations that these go in either direction, and the largest number of steps.
-const AS_FAR: f64 = 5.5;
-const MOST_STEPS: f64 = 200.0;
-/// Halvings of the interval that holds the mode of a tilted density.
-const HALVINGS: usize = 40;
+/// The largest of the equal steps `h` of the rule that serves otherwise, in units of `t` and of the tilted deviation: the trapezoidal rule is off by
+/// `exp(−π²/(2h))` of `p(r | t)` and by `exp(−2π²/h²)` of a Gaussian.
+const STEPS: [f64; 2] = [0.5, 0.9];
+/// The steps end that many nats below the mode, that many deviations of `t` from it, and after that many.
+const AS_LOW: f64 = 18.0;
+const AS_FAR: f64 = 8.0;
+const MOST_STEPS: u32 = 200;
+/// The search for the mode ends with a step of this share of the deviation of `t`, or after so many looks.
+const SETTLED: f64 = 0.01;
+const MOST_LOOKS: usize = 40;
 
 /// `p(r | t)`.
 #[derive(Debug, Clone)]
@@ -122,23 +124,43 @@ impl Told {
         moments(&FIVE.map(|(z, mass)| (mass.ln() + self.log_density(r, a + deviation * z), z)))
     }
 
+    /// A mode of the tilted density, and `−∂_t² log p(r | t)` there: Newton's steps, and halvings of the interval that holds it where they leave it.
+    fn mode(&self, r: f64, a: f64, v: f64) -> (f64, f64) {
+        let (mut from, mut to, mut t) = (a.min(-FARTHEST), a.max(FARTHEST), a);
+        for _ in 0..MOST_LOOKS {
+            let [_, slope, bend] = self.derivatives(r, t);
+            let (slope, bend) = (slope - (t - a) / v, bend + v.recip());
+            if slope > 0.0 {
+                from = t
+            } else {
+                to = t
+            }
+            let step = t + slope / bend;
+            let next = if bend > 0.0 && from < step && step < to { step } else { 0.5 * (from + to) };
+            if (next - t).abs() <= SETTLED * v.sqrt() {
+                return (t, bend - v.recip());
+            }
+            t = next;
+        }
+        (t, self.curvature(r, t))
+    }
+
     /// The same by equal steps about the mode, as wide as the density is there.
     fn by_steps(&self, r: f64, a: f64, v: f64) -> [f64; 3] {
         let deviation = v.sqrt();
-        let slope = |t: f64| self.slope(r, t) - (t - a) / v;
-        let (mut from, mut to) = if slope(a) > 0.0 { (a, a.max(FARTHEST)) } else { (a.min(-FARTHEST), a) };
-        for _ in 0..HALVINGS {
-            let middle = 0.5 * (from + to);
-            if slope(middle) > 0.0 { from = middle } else { to = middle }
-        }
-        let mode = 0.5 * (from + to);
-        let narrower = (1.0 + v * self.curvature(r, mode)).max(1.0).sqrt().recip();
-        let step = STEPS[1].min(STEPS[0] / deviation) * narrower;
-        let most = (AS_FAR / step).ceil().min(MOST_STEPS);
+        let (mode, curvature) = self.mode(r, a, v);
+        let narrower = (1.0 + v * curvature).max(1.0).sqrt().recip();
+        let step = (STEPS[1] * narrower).min(STEPS[0] / deviation);
         let centre = (mode - a) / deviation;
-        let nodes = (0..).map(|i| f64::from(i) - most).take_while(|i| *i <= most).map(|i| centre + i * step);
         let log = |z: f64| step.ln() - 0.5 * z * z - HALF_LN_2PI + self.log_density(r, a + deviation * z);
-        moments(&nodes.map(|z| (log(z), z)).collect::<Vec<_>>())
+        let mut points = vec![(log(centre), centre)];
+        let least = points[0].0 - AS_LOW;
+        for way in [-step, step] {
+            let places = (1..=MOST_STEPS).map(|i| centre + way * f64::from(i));
+            let near = places.take_while(|z| (z - centre).abs() <= AS_FAR);
+            points.extend(near.map(|z| (log(z), z)).take_while(|(log, _)| *log > least));
+        }
+        moments(&points)
     }
 }
 
@@ -218,7 +240,36 @@ impl ScalarFamily for LogScale {
 
 #[cfg(test)]
 mod tests {
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
     use super::*;
+
+    /// Log normaliser, mean and variance by a fine grid.
+    fn by_grid(told: &Told, (r, a, v): (f64, f64, f64), steps: i32) -> [f64; 3] {
+        let (low, high) = (a.min(-FARTHEST) - 10.0 * v.sqrt(), a.max(FARTHEST) + 10.0 * v.sqrt());
+        let step = (high - low) / f64::from(steps);
+        let log =
+            |t: f64| step.ln() - 0.5 * (t - a) * (t - a) / v - 0.5 * v.ln() - HALF_LN_2PI + told.log_density(r, t);
+        moments(&(0..=steps).map(|i| low + step * f64::from(i)).map(|t| (log(t), t)).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn equal_steps_are_good_to_a_thousandth() {
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let mut log_uniform = |low: f64, high: f64| rng.random_range(low..high).exp();
+        for case in 0..300 {
+            let (v, r) = (log_uniform(-4.0, 3.0), log_uniform(-4.0, 4.0));
+            let (nu, a) = (log_uniform(-4.0, 2.0) * f64::from(case % 2), log_uniform(-1.0, 1.0).ln() * 2.0);
+            let told = Told { scale: 1.0, tail: case as usize % DOF.len(), nu };
+            let [total, mean, variance] = by_grid(&told, (r, a, v), 6000);
+            let found = told.by_steps(r, a, v);
+            let errors =
+                [found[0] - total, (a + v.sqrt() * found[1] - mean) / variance.sqrt(), found[2] * v / variance - 1.0];
+            // exp(−π²/(2·0.5)), twice for a variance, and the ends.
+            assert!(errors.iter().all(|error| error.abs() < 1e-3), "{told:?} {r} {a} {v}: {errors:?}");
+        }
+    }
 
     #[test]
     fn tilted_moments_are_those_of_a_fine_grid() {
@@ -235,12 +286,7 @@ mod tests {
         ] {
             let told = Told { scale: 1.0, tail, nu };
             let found = told.tilted(r, a, v).unwrap();
-            let (low, high, steps) = (a.min(-FARTHEST) - 10.0 * v.sqrt(), a.max(FARTHEST) + 10.0 * v.sqrt(), 400_000);
-            let step = (high - low) / f64::from(steps);
-            let log =
-                |t: f64| step.ln() - 0.5 * (t - a) * (t - a) / v - 0.5 * v.ln() - HALF_LN_2PI + told.log_density(r, t);
-            let grid = (0..=steps).map(|i| low + step * f64::from(i));
-            let [total, mean, variance] = moments(&grid.map(|t| (log(t), t)).collect::<Vec<_>>());
+            let [total, mean, variance] = by_grid(&told, (r, a, v), 400_000);
             // Five nodes within a deviation of the mean are good to some per cent of a deviation and of a variance; nats likewise.
             assert!(
                 (found.log_normaliser - total).abs() < 0.02 * (1.0 + 1e-3 * total.abs()),
