@@ -126,6 +126,7 @@ pub(crate) fn told<'py>(py: Python<'py>, info: &OnlineInfo) -> PyResult<Bound<'p
         PyResult::Ok(told)
     });
     told.set_item("order", order.transpose()?)?;
+    told.set_item("likelier_scale", info.likelier_scale)?;
     told.set_item("k_hat", info.k_hat)?;
     told.set_item("effective_share", info.effective_share)?;
     told.set_item("digits", info.health.digits)?;

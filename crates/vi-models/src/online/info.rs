@@ -60,6 +60,8 @@ pub struct OnlineInfo {
     /// worst of the prior scales: see [`LowRankGaussian::owed`](vi_core::LowRankGaussian::owed). It is a sum over all weights,
     /// and intervals are too wide by no more than each weight's share of it.
     pub owed: f64,
+    /// The prior scale that `diagnose` found to be likelier by more than three nats, and by how many; `None` where it found none.
+    pub likelier_scale: Option<(f64, f64)>,
     /// How many calls of `update` and `update_batch` were refused since the model was made or read.
     pub refused: u64,
     /// What labels and a sample of the rows say of the order in which the rows came, labels alone while no more than the least number
@@ -159,13 +161,21 @@ pub enum Advice {
     NotFitted,
     /// After one pass reweighting changes next to nothing: the effective sample size is at least 90 % of the draws with up to 10
     /// weights, and `0.9^(d/10)` of them with `d` more than 10, since the shares of the directions multiply.
-    OnePassIsEnough,
+    OnePassIsEnough {
+        /// Whether other prior scales were compared.
+        scales: bool,
+    },
+    /// Another prior scale is likelier by more than three nats, see [`OnlineInfo::likelier_scale`]: sweep over the rows, which looks for it.
+    OtherScale,
     /// After one pass the effective sample size is below the threshold of [`OnePassIsEnough`](Self::OnePassIsEnough): sweep over
     /// the rows.
     Sweep,
     /// After refinement the effective share reaches the threshold of [`OnePassIsEnough`](Self::OnePassIsEnough), or at least 0.7
     /// (`0.7^(d/10)`) with `k̂ ≤ 0.7`, so that reweighting would repair the rest.
-    Good,
+    Good {
+        /// Whether other prior scales were compared.
+        scales: bool,
+    },
     /// After refinement the effective share is below the threshold of [`Good`](Self::Good): `posterior()` hands the true posterior
     /// to `vi-boost`, and `mixture` answers from what it finds.
     Boost,
@@ -185,11 +195,14 @@ impl fmt::Display for Advice {
             Self::NotFitted => {
                 "intervals of weights are too narrow until about 20 rows a weight: first rows were not fitted"
             }
-            Self::OnePassIsEnough => "at its prior scale one pass is enough; other scales were not compared",
+            Self::OnePassIsEnough { scales: true } => "one pass is enough, and no other prior scale is likelier",
+            Self::OnePassIsEnough { scales: false } => "at its prior scale one pass is enough",
+            Self::OtherScale => "another prior scale is likelier: refine",
             Self::Sweep => "one pass is not enough: refine",
-            Self::Good => {
-                "at its prior scale the refined posterior is near the true one; other scales were not compared"
+            Self::Good { scales: true } => {
+                "the refined posterior is near the true one, and no other prior scale is likelier"
             }
+            Self::Good { scales: false } => "at its prior scale the refined posterior is near the true one",
             Self::Boost => "the posterior is not Gaussian: boost",
             Self::Mixture => "the model answers from a mixture and does not learn",
         })
@@ -229,13 +242,17 @@ pub(super) struct Diagnosis {
     k_hat: f64,
     effective_share: f64,
     weights: usize,
+    compared: Compared,
 }
+
+/// What a comparison of prior scales found: a likelier one, and by how many nats. `None` where there was none.
+pub(super) type Compared = Option<Option<(f64, f64)>>;
 
 impl Diagnosis {
     /// The diagnosis of a posterior of so many weights.
-    pub(super) fn of(psis: &Psis, weights: usize) -> Self {
+    pub(super) fn of(psis: &Psis, weights: usize, compared: Compared) -> Self {
         let effective_share = psis.effective_draws() / psis.log_weights.len() as f64;
-        Self { k_hat: psis.k_hat, effective_share, weights }
+        Self { k_hat: psis.k_hat, effective_share, weights, compared }
     }
 }
 
@@ -288,6 +305,7 @@ impl OnlineInfo {
             forgetting_held: engine.drift.held,
             health: health(engine),
             owed: engine.members.iter().map(|member| member.belief.owed()).fold(0.0, f64::max),
+            likelier_scale: None,
             refused: engine.refused,
             failed_fits: engine.fallbacks.fits,
             failed_moves: engine.fallbacks.places,
@@ -307,14 +325,16 @@ impl OnlineInfo {
     }
 
     fn with(self, diagnosis: Diagnosis, refined: bool) -> Self {
-        let Diagnosis { k_hat, effective_share: share, weights } = diagnosis;
+        let Diagnosis { k_hat, effective_share: share, weights, compared } = diagnosis;
+        let (likelier_scale, scales) = (compared.flatten(), compared.is_some());
         let advice = match (share_of_few(share, weights) >= NEAR, refined) {
-            (true, false) => Advice::OnePassIsEnough,
+            _ if likelier_scale.is_some() => Advice::OtherScale,
+            (true, false) => Advice::OnePassIsEnough { scales },
             (false, false) => Advice::Sweep,
             (false, true) if !is_near(share, k_hat, weights) => Advice::Boost,
-            (_, true) => Advice::Good,
+            (_, true) => Advice::Good { scales },
         };
-        Self { k_hat: Some(k_hat), effective_share: Some(share), advice, ..self }
+        Self { k_hat: Some(k_hat), effective_share: Some(share), likelier_scale, advice, ..self }
     }
 
     /// The info of a linear model, which is exact with a full covariance.

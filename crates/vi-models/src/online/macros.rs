@@ -352,7 +352,8 @@ macro_rules! approximate {
             }
 
             /// [`info`](Self::info) with `k̂` from `draws` draws of the posterior and the advice that follows from it; `info`
-            /// repeats both until the posterior changes. Cost `draws·n·p` for `n` kept rows; 10⁴ draws give `k̂` to about 0.1.
+            /// repeats both until the posterior changes. A learned prior scale is compared with others by factors of 3, at each of which the kept
+            /// rows are fitted anew. Cost `draws·n·p` for `n` kept rows, and some ten fits of them; 10⁴ draws give `k̂` to about 0.1.
             ///
             /// # Errors
             /// [`ModelError::NotKept`] unless the settings keep rows and a full covariance; `Setting` for fewer than 25 draws.

@@ -279,8 +279,8 @@ impl OnlineSoftmax {
             Ok(log_joint)
         };
         let psis = gaussian_psis_of(&q, draws, rng, truth)?;
-        let weights = q.dim();
-        self.engine.diagnosis = Some(Diagnosis::of(&psis, weights));
+        let (weights, compared) = (q.dim(), self.engine.compared()?);
+        self.engine.diagnosis = Some(Diagnosis::of(&psis, weights, compared));
         Ok(self.info())
     }
 

@@ -501,7 +501,7 @@ impl<F: Family> Engine<F> {
     }
 
     /// A member as the Gaussian of all `rows`, fitted from its present state, or `anew` from its prior.
-    fn fit_member(
+    pub(super) fn fit_member(
         &self,
         member: &Member<F::State>,
         design: &Design,
@@ -540,7 +540,7 @@ impl<F: Family> Engine<F> {
         }))
     }
 
-    fn rows_to_fit(&self, design: &Design) -> Result<RowsToFit, Error> {
+    pub(super) fn rows_to_fit(&self, design: &Design) -> Result<RowsToFit, Error> {
         let (x, observed) = columns_of(&self.family, design, &self.rows)?;
         let observed = observed.iter().map(|observed| design.target.apply(observed)).collect::<Result<_, _>>()?;
         let log_jacobian = self.rows.iter().map(|kept| design.target.log_jacobian(&kept.observed)).sum();
@@ -549,7 +549,7 @@ impl<F: Family> Engine<F> {
 }
 
 /// The kept rows in the model's columns and units.
-struct RowsToFit {
+pub(super) struct RowsToFit {
     x: Mat<f64>,
     observed: Vec<Observation>,
     log_jacobian: f64,

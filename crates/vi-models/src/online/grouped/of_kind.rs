@@ -290,6 +290,7 @@ impl OnlineGrouped {
             effective_share: None,
             health,
             owed: 0.0,
+            likelier_scale: None,
             refused: each!(&self.labels, own => own.refused()),
             order: None,
             advice: match &self.labels {
