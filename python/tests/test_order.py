@@ -1,5 +1,7 @@
 """Rows that come in an order: `fit` learns them again in a random one, where that is not said no to."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -45,7 +47,13 @@ def test_sorted_rows_are_learned_in_a_random_order(make, y):
 def test_partial_fit_and_exact_models_keep_the_order():
     at = np.argsort(TWO, kind="stable")
     parts = BayesianLogisticRegression()
-    for part in np.array_split(at, 3):
-        parts.partial_fit(X[part], TWO[part], classes=[0, 1])
+    with pytest.warns(UserWarning, match="labels come in runs.*shuffle"):
+        for part in np.array_split(at, 3):
+            parts.partial_fit(X[part], TWO[part], classes=[0, 1])
+    random = BayesianLogisticRegression()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for part in np.array_split(np.arange(len(TWO)), 9):
+            random.partial_fit(X[part], TWO[part], classes=[0, 1])
     assert parts.info_["order"]["matters"] and not parts.reordered_
     assert BayesianLinearRegression().fit(X[at], TWO[at]).info_["order"] is None

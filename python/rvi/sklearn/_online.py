@@ -4,6 +4,7 @@ import contextlib
 import difflib
 import functools
 import json
+import warnings
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -220,10 +221,21 @@ class OnlineEstimator(Shown, Stored, Tabular):
         self._model = model
         known = model.kind() == "Number" and weight is None and offset is None
         self._moments = _together(before, (n, float(y.mean()), float(((y - y.mean()) ** 2).sum())) if known else None)
+        self._warn_of_order(n)
         return self
 
+    def _warn_of_order(self, rows):
+        """Warns where the order of the rows has misled one pass: at 200 rows, and whenever their number has doubled since."""
+        learned, looked = getattr(self, "_order_rows", (0, 100))
+        learned += rows
+        if learned >= 2 * looked:
+            looked, order = learned, self._model.info()["order"]
+            if order and order["matters"]:
+                warnings.warn(f"{order['says']}: shuffle the rows", stacklevel=4)
+        self._order_rows = (learned, looked)
+
     def _restart(self):
-        for name in ("_model", "_means", "_moments", "reordered_", "family_", "behind_"):
+        for name in ("_model", "_means", "_moments", "_order_rows", "reordered_", "family_", "behind_"):
             self.__dict__.pop(name, None)
 
     def _size(self, n, sizes):
