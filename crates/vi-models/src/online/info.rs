@@ -245,7 +245,7 @@ pub(super) struct Diagnosis {
     compared: Compared,
 }
 
-/// What a comparison of prior scales found: a likelier one, and by how many nats. `None` where there was none.
+/// The likelier prior scale that a comparison found, if it found one, and by how many nats; the outer `None` where scales were not compared.
 pub(super) type Compared = Option<Option<(f64, f64)>>;
 
 impl Diagnosis {
