@@ -165,7 +165,8 @@ pub enum Advice {
         /// Whether other prior scales were compared.
         scales: bool,
     },
-    /// Another prior scale is likelier by more than three nats, see [`OnlineInfo::likelier_scale`]: sweep over the rows, which looks for it.
+    /// Another prior scale is likelier by more than three nats, see [`OnlineInfo::likelier_scale`]: sweep over the rows, which looks for it, or have
+    /// a scale that is given learned.
     OtherScale,
     /// After one pass the effective sample size is below the threshold of [`OnePassIsEnough`](Self::OnePassIsEnough): sweep over
     /// the rows.
@@ -197,7 +198,7 @@ impl fmt::Display for Advice {
             }
             Self::OnePassIsEnough { scales: true } => "one pass is enough, and no other prior scale is likelier",
             Self::OnePassIsEnough { scales: false } => "at its prior scale one pass is enough",
-            Self::OtherScale => "another prior scale is likelier: refine",
+            Self::OtherScale => "another prior scale is likelier: refine, or have the scale learned",
             Self::Sweep => "one pass is not enough: refine",
             Self::Good { scales: true } => {
                 "the refined posterior is near the true one, and no other prior scale is likelier"

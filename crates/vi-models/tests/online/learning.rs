@@ -20,7 +20,7 @@ fn sweeps_over_kept_rows_find_the_best_gaussian() {
     let mut started = OnlineLogistic::with_settings(3, fitted.clone()).unwrap();
     started.update_batch(&rows, &labels).unwrap();
     let advice = started.diagnose(10_000, &mut ChaCha8Rng::seed_from_u64(22)).unwrap().advice;
-    assert_eq!(advice, Advice::OnePassIsEnough { scales: false });
+    assert_eq!(advice, Advice::OnePassIsEnough { scales: true });
     let settings = OnlineSettings { start: Start::OnePass, ..fitted };
     let mut model = OnlineLogistic::with_settings(3, settings.clone()).unwrap();
     model.update_batch(&rows, &labels).unwrap();
@@ -43,7 +43,7 @@ fn sweeps_over_kept_rows_find_the_best_gaussian() {
     further.update(&rows[..3], labels[0]).unwrap();
     assert_eq!((further.info().k_hat, further.info().advice), (None, Advice::Diagnose));
     assert!(
-        good.advice == Advice::Good { scales: false } && good.effective_share.is_some_and(|share| share > 0.98),
+        good.advice == Advice::Good { scales: true } && good.effective_share.is_some_and(|share| share > 0.98),
         "{good:?}"
     );
     // The order of the rows decides a one-pass posterior, not the best one.

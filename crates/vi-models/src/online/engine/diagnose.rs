@@ -10,6 +10,7 @@ use super::scalar::{ScalarFamily, row_likelihoods};
 use super::{Engine, Member};
 use crate::ModelError;
 use crate::metrics::{Psis, gaussian_psis};
+use crate::online::PriorScale;
 use crate::online::belief::AnyBelief;
 use crate::online::info::{Compared, Diagnosis};
 
@@ -49,16 +50,18 @@ const LIKELIER: f64 = 3.0;
 
 impl<F: Family> Engine<F> {
     /// The likeliest of the prior scales by factors of 3 from that of the best member, each with the Gaussian of all kept rows fitted anew, if it is
-    /// likelier than that one by more than three nats. Nothing is compared where the scale is not learned, or where the rows cannot be fitted at it.
+    /// likelier than that one by more than three nats; with a given scale by the evidence alone. Nothing is compared where the posterior is exact, or where
+    /// the rows cannot be fitted together.
     pub(in crate::online) fn compared(&self) -> Result<Compared, ModelError> {
-        if !self.moves() || self.family.rescales_exactly() {
+        if !self.family.is_joint() || self.family.rescales_exactly() {
             return Ok(None);
         }
+        let is_given = matches!(self.settings.prior_scale, PriorScale::Given(_));
         let (rows, prior, own) = (self.rows_to_fit(&self.design)?, self.family.scale_prior(), self.best().prior_scale);
         let likelihood = |scale: f64| {
             let member = Member { prior_scale: scale, ..self.best().clone() };
             let fitted = self.fit_member(&member, &self.design, true, &rows).ok().flatten()?;
-            Some(fitted.evidence + prior.log_density(scale.ln()))
+            Some(fitted.evidence + if is_given { 0.0 } else { prior.log_density(scale.ln()) })
         };
         let Some(here) = likelihood(own) else { return Ok(None) };
         let ranges = [
@@ -101,6 +104,11 @@ mod tests {
         let small = Member { prior_scale: 0.02, ..engine.best().clone() };
         let rows = engine.rows_to_fit(&engine.design).unwrap();
         engine.members = vec![engine.fit_member(&small, &engine.design, true, &rows).unwrap().unwrap()];
+        // A given scale is compared too.
+        engine.settings.prior_scale = PriorScale::Given(0.02);
+        let (_, by_evidence) = engine.compared().unwrap().unwrap().unwrap();
+        assert!(by_evidence > 20.0, "{by_evidence}");
+        engine.settings.prior_scale = PriorScale::Learned;
         engine.diagnosed(400, &mut rng).unwrap();
         let info = OnlineInfo::of(&engine);
         let (scale, nats) = info.likelier_scale.unwrap();
