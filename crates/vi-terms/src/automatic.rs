@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::TermsError;
 use crate::coordinate::Coordinate;
+use crate::curved::by_labels;
 use crate::fitted::Rows;
 use crate::smooth::distinct;
 use crate::terms::{Input, Kind, Term, Terms};
@@ -52,13 +53,15 @@ const MOST_WITH_GROUPS: usize = 256;
 impl Terms {
     /// The terms of a `shape` that these inputs and first `rows` (`n × inputs`, row by row) allow: lines of skewed numbers in their logarithm, a
     /// curve for each number of at least three values, products of numbers and of the most frequent indicators, features of a kernel, in
-    /// this order while the budget lasts.
+    /// this order while the budget lasts. Where it leaves fewer than eight weights for each curve, those numbers get more whose curves tell more than
+    /// their lines of the labels; `labelled` has rows and their labels.
     ///
     /// # Errors
-    /// As [`Terms::new`].
+    /// As [`Terms::new`]; those of a linear model of these labels.
     pub fn automatic(
         inputs: &[Input],
         rows: &[f64],
+        labelled: (&[f64], &[f64]),
         shape: Shape,
         budget: &Budget,
         rng: &mut impl Rng,
@@ -68,7 +71,8 @@ impl Terms {
         if shape == Shape::Line {
             return Ok(plain);
         }
-        Self::new(inputs, &chosen(inputs, Rows { values: rows, inputs: inputs.len() }, shape, budget), rows, rng)
+        let terms = chosen(inputs, Rows { values: rows, inputs: inputs.len() }, labelled, shape, budget)?;
+        Self::new(inputs, &terms, rows, rng)
     }
 }
 
@@ -91,7 +95,13 @@ struct Varying {
     variance: f64,
 }
 
-fn chosen(inputs: &[Input], rows: Rows<'_>, shape: Shape, budget: &Budget) -> Vec<Term> {
+fn chosen(
+    inputs: &[Input],
+    rows: Rows<'_>,
+    labelled: (&[f64], &[f64]),
+    shape: Shape,
+    budget: &Budget,
+) -> Result<Vec<Term>, TermsError> {
     let n = rows.values.len() / rows.inputs;
     let left = MOST_WITH_GROUPS.saturating_sub(inputs.len());
     let of_groups = of_groups(inputs);
@@ -113,13 +123,33 @@ fn chosen(inputs: &[Input], rows: Rows<'_>, shape: Shape, budget: &Budget) -> Ve
     let share = if several { room / 2 } else { room };
     let (least, most, together) = CURVE;
     let each = (share / curved.len().max(1)).clamp(1, (together / curved.len().max(1)).clamp(least, most));
-    for one in curved.iter().take(share / each) {
-        let weights = each.min(one.values - 2);
-        room -= weights;
-        terms.push(Term::Smooth { input: one.input, weights });
+    // Where curves are many and narrow, those that labels ask for come first.
+    let favoured = if each < least {
+        let all: Vec<usize> = curved.iter().map(|one| one.input).collect();
+        by_labels(Rows { values: labelled.0, ..rows }, labelled.1, &all)?
+    } else {
+        Vec::new()
+    };
+    let wide = (together / favoured.len().max(1)).clamp(least, most);
+    let mut left = share;
+    let mut take = |one: &Varying, weights: usize| {
+        let weights = weights.min(one.values - 2).min(left);
+        left -= weights;
+        weights
+    };
+    let asked = favoured.iter().filter_map(|input| curved.iter().find(|one| one.input == *input));
+    let asked: BTreeMap<usize, usize> = asked.map(|one| (one.input, take(one, wide))).collect();
+    let others = (share - asked.values().sum::<usize>()) / (curved.len() - asked.len()).max(1);
+    let each = if asked.is_empty() { each } else { others };
+    for one in &curved {
+        let weights = asked.get(&one.input).copied().unwrap_or_else(|| take(one, each));
+        if weights > 0 {
+            room -= weights;
+            terms.push(Term::Smooth { input: one.input, weights });
+        }
     }
     if !several {
-        return terms;
+        return Ok(terms);
     }
 
     let kernel = shape == Shape::Any && !curved.is_empty();
@@ -131,7 +161,7 @@ fn chosen(inputs: &[Input], rows: Rows<'_>, shape: Shape, budget: &Budget) -> Ve
             terms.push(Term::Kernel { inputs: products, features: room.min(FEATURES.1) });
         }
     }
-    terms
+    Ok(terms)
 }
 
 fn varying(input: usize, rows: Rows<'_>) -> Option<Varying> {
@@ -168,6 +198,7 @@ fn count(inputs: &[Input], among: &[usize]) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use rand::RngExt;
     use rand_chacha::ChaCha8Rng;
     use rand_chacha::rand_core::SeedableRng;
 
@@ -196,7 +227,7 @@ mod tests {
 
     fn made(shape: Shape, n: usize, budget: &Budget) -> Terms {
         let (inputs, rows) = table(n);
-        Terms::automatic(&inputs, &rows, shape, budget, &mut ChaCha8Rng::seed_from_u64(1)).unwrap()
+        Terms::automatic(&inputs, &rows, (&[], &[]), shape, budget, &mut ChaCha8Rng::seed_from_u64(1)).unwrap()
     }
 
     #[test]
@@ -211,6 +242,23 @@ mod tests {
         assert_eq!(names(Shape::Any).len(), 8);
         let pairs = made(Shape::Pairs, 400, &Budget::default()).names();
         assert!(pairs.contains(&"a:g=x".to_owned()) && !pairs.contains(&"g=x:g=y".to_owned()), "{pairs:?}");
+    }
+
+    #[test]
+    fn where_curves_are_many_those_that_labels_ask_for_are_wide() {
+        let inputs: Vec<Input> = (0..20).map(|k| Input::number(&format!("x{k}"), k)).collect();
+        let mut rng = ChaCha8Rng::seed_from_u64(2);
+        let rows: Vec<f64> = (0..20 * 800).map(|_| rng.random()).collect();
+        let labels: Vec<f64> = rows.chunks_exact(20).map(|x| (9.0 * x[7]).sin() + 0.1 * x[0]).collect();
+        let widths = |labelled: (&[f64], &[f64])| {
+            let mut rng = ChaCha8Rng::seed_from_u64(1);
+            let terms = Terms::automatic(&inputs, &rows, labelled, Shape::Pairs, &Budget::default(), &mut rng).unwrap();
+            let curves = terms.blocks().into_iter().filter(|block| block.name.starts_with("s("));
+            (terms.width(), curves.map(|block| block.width).collect::<Vec<_>>())
+        };
+        let (plain, asked) = (widths((&[], &[])), widths((&rows, &labels)));
+        assert!(plain.1 == [3; 20] && asked.1[7] == 15 && asked.1[0] == 2, "{plain:?} {asked:?}");
+        assert!(asked.0 <= Budget::default().weights, "{}", asked.0);
     }
 
     #[test]

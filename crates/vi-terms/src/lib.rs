@@ -16,6 +16,7 @@
 
 mod automatic;
 mod coordinate;
+mod curved;
 mod effects;
 mod error;
 mod fitted;

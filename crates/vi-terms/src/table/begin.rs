@@ -146,7 +146,7 @@ fn document_of(
     let beside = if means.is_empty() { beside } else { Beside::Shape(beside_of_means) };
     let lines = schema.clone();
     if shaped {
-        schema.shape(&beside, &budget(&target.kind), records, columns)?;
+        schema.shape(&beside, &target, &budget(&target.kind), records, columns)?;
     }
     let rare = columns.entries().is_some_and(|entries| entries.named || are_of_unit_size(records));
     let groups = match &asked.apart {

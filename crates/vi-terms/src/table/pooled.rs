@@ -193,7 +193,7 @@ impl Design {
             for shape in shapes {
                 let mut schema = others.clone();
                 if !(others.columns.is_empty() || matches!(shape, Shape::Line)) {
-                    schema.shape(&Beside::Shape(*shape), budget, records, columns)?;
+                    schema.shape(&Beside::Shape(*shape), target, budget, records, columns)?;
                 }
                 let groups = Some((Groups::new((*column).to_owned()), Effects::default()));
                 let mut plan = Plan { groups, ..self.plan.clone() }.shaped(&schema);

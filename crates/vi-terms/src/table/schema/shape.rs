@@ -10,6 +10,7 @@ use vi_models::online::Effects;
 use crate::TermsError;
 use crate::formula::{Curve, Factor, Function, Group, Product, Spread};
 use crate::table::source::{Columns, NOWHERE, Record};
+use crate::table::target::Target;
 use crate::{Budget, Input, Kind as InputKind, Shape, Term, Terms};
 
 /// The seed of a kernel's frequencies: the same in every model of a shape.
@@ -105,13 +106,14 @@ impl Schema {
         self.terms = terms;
     }
 
-    /// Adds terms beside the lines, by the first records and within the budget.
+    /// Adds terms beside the lines, by the first records, their labels and within the budget.
     ///
     /// # Errors
     /// A term of a formula that its columns do not allow.
     pub(crate) fn shape(
         &mut self,
         beside: &Beside<'_>,
+        target: &Target,
         budget: &Budget,
         records: &[Record],
         columns: &Columns,
@@ -120,12 +122,21 @@ impl Schema {
         blocked.in_blocks();
         let inputs = blocked.inputs();
         // Learning reports the error of a bad record.
-        let rows: Vec<f64> = blocked.rows_of(records, columns)?.into_iter().flatten().flatten().collect();
+        let place = target.places(columns)?;
+        let (mut rows, mut labelled, mut labels) = (Vec::new(), Vec::new(), Vec::new());
+        for (row, record) in blocked.rows_of(records, columns)?.into_iter().zip(records) {
+            let Some(row) = row else { continue };
+            rows.extend_from_slice(&row);
+            if let Ok(Some(label)) = target.label(record, place, NOWHERE) {
+                labelled.extend(row);
+                labels.push(label);
+            }
+        }
         let failed = |what: String| TermsError::Unfit { what };
         let rng = || ChaCha8Rng::seed_from_u64(SEED);
         let terms = match beside {
             _ if rows.is_empty() => return Ok(()),
-            Beside::Shape(shape) => Terms::automatic(&inputs, &rows, *shape, budget, &mut rng())
+            Beside::Shape(shape) => Terms::automatic(&inputs, &rows, (&labelled, &labels), *shape, budget, &mut rng())
                 .map_err(|error| failed(error.to_string()))?,
             Beside::Asked(Asked { curves, groups, .. }) => {
                 let room = rows.len() / inputs.len() / budget.rows / curves.len().max(1);
