@@ -43,6 +43,8 @@ impl Default for Budget {
 
 /// Weights of a curve: where there are few curves, more for each.
 const CURVE: (usize, usize, usize) = (8, 15, 30);
+/// Numbers beyond which labels say which curves are wide.
+const MANY: usize = 10;
 /// Features of a kernel: fewer tell nothing, more cost too much.
 const FEATURES: (usize, usize) = (12, 90);
 
@@ -53,8 +55,8 @@ const MOST_WITH_GROUPS: usize = 256;
 impl Terms {
     /// The terms of a `shape` that these inputs and first `rows` (`n × inputs`, row by row) allow: lines of skewed numbers in their logarithm, a
     /// curve for each number of at least three values, products of numbers and of the most frequent indicators, features of a kernel, in
-    /// this order while the budget lasts. Where it leaves fewer than eight weights for each curve, those numbers get more whose curves tell more than
-    /// their lines of the labels; `labelled` has rows and their labels.
+    /// this order while the budget lasts. Where it leaves fewer than eight weights for each of more than ten curves, those numbers get more whose curves
+    /// tell more than their lines of the labels; `labelled` has rows and their labels.
     ///
     /// # Errors
     /// As [`Terms::new`]; those of a linear model of these labels.
@@ -124,7 +126,7 @@ fn chosen(
     let (least, most, together) = CURVE;
     let each = (share / curved.len().max(1)).clamp(1, (together / curved.len().max(1)).clamp(least, most));
     // Where curves are many and narrow, those that labels ask for come first.
-    let favoured = if each < least {
+    let favoured = if curved.len() > MANY && each < least {
         let all: Vec<usize> = curved.iter().map(|one| one.input).collect();
         by_labels(Rows { values: labelled.0, ..rows }, labelled.1, &all)?
     } else {
