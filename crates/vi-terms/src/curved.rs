@@ -13,8 +13,8 @@ const MARGIN: f64 = 3.0;
 /// The weights of a curve that is tried.
 const WEIGHTS: usize = 8;
 
-/// Those of the `inputs` whose curves tell more of the labels than their lines do, by how much they tell, the most first: by the log evidence of linear
-/// models of what all lines leave of the labels' normal scores, which outliers and skew do not move. Cost `O(n·(p² + K²·m))` for `m` inputs and curves of
+/// The `inputs` along which the labels bend, the strongest bend first: a curve has more log evidence than a line, by three nats or more. The linear models
+/// are of the labels' normal scores less all lines, so that outliers and skew count little. Cost `O(n·(p² + K²·m))` for `m` inputs and curves of
 /// `K` weights.
 ///
 /// # Errors

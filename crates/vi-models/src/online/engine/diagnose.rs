@@ -49,8 +49,8 @@ const APART: f64 = 3.0;
 const LIKELIER: f64 = 3.0;
 
 impl<F: Family> Engine<F> {
-    /// The likeliest of the prior scales by factors of 3 from that of the best member, each with the Gaussian of all kept rows fitted anew, if it is
-    /// likelier than that one by more than three nats; with a given scale by the evidence alone. Nothing is compared where the posterior is exact, or where
+    /// The likeliest other prior scale, and its lead over the best member's in nats, if that is more than three. The scales are factors of 3 apart, and all
+    /// kept rows are fitted anew at each; a given scale is compared by the evidence alone. Nothing is compared where the posterior is exact, or where
     /// the rows cannot be fitted together.
     pub(in crate::online) fn compared(&self) -> Result<Compared, ModelError> {
         if !self.family.is_joint() || self.family.rescales_exactly() {
