@@ -5,8 +5,8 @@
 
 The prior is that of the defaults (documentation of `vi_models::online`): weights of standardised columns `N(0, s^2)`, the intercept
 `N(0, 5^2)`, `log s ~ N(log 0.7, 1.5^2)` between 0.01 and 50; of linear models in units of the noise, with `N(0, 1000^2)` for the
-intercept, `log s ~ N(log 2, 2^2)` between 0.01 and 1e5, `1/sigma^2 ~ Gamma(0.01, 0.0001)` of the standardised label. Classes have
-such weights each; relative to class 0 they are correlated.
+intercept, `log s ~ N(log 2, 2^2)` between 0.01 and 1e5, `1/sigma^2 ~ Gamma(0.1, 0.00001)` of the standardised label, whose mean takes
+half of the shape. Classes have such weights each; relative to class 0 they are correlated.
 
 Linear models: the sum over a grid of scales of the conjugate posterior, no sampling. Others: at every scale of a grid that has
 weight, Hamiltonian Monte Carlo in coordinates in which the Laplace approximation is a unit Gaussian (given the scale, the posterior is
@@ -302,7 +302,9 @@ def conjugate(data, rng):
     prior = -0.5 * ((grid - log(2.0)) / 2.0) ** 2
     prior -= np.log(np.exp(prior).sum())
     gram, moment, square = x.T @ x, x.T @ y, y @ y
-    shape, rate = 0.01, 0.0001
+    shape, rate = 0.1, 0.00001
+    # What the first label's mean takes is not learned.
+    a = shape + 0.5 * (n - 1)
     fits, logs = [], []
     for u in grid:
         d = np.full(p, np.exp(-2.0 * u))
@@ -312,19 +314,21 @@ def conjugate(data, rng):
         mean = np.linalg.solve(precision, moment)
         after = rate + 0.5 * (square - moment @ mean)
         logs.append(
-            0.5 * np.log(d).sum() - np.log(np.diag(root)).sum() + shape * log(rate) - (shape + 0.5 * n) * log(after)
-            + lgamma(shape + 0.5 * n) - lgamma(shape) - 0.5 * n * log(2 * pi)
+            0.5 * np.log(d).sum() - np.log(np.diag(root)).sum() + shape * log(rate) - a * log(after)
+            + lgamma(a) - lgamma(shape) - 0.5 * n * log(2 * pi)
         )
         fits.append((mean, root, after))
     logs = prior + np.array(logs)
     share = np.exp(logs - logs.max())
+    # The first label counts with the density that it was predicted with.
+    first = rate + 0.5 * y[0] ** 2 / 1e6
     total = logs.max() + log(share.sum()) - n * log(target["scale"])
+    total += lgamma(shape + 0.5) - lgamma(shape) - 0.5 * log(first)
     share /= share.sum()
     theta = truths(data, p)[0] / target["scale"]
     new, test = columns(data, data["new"]), columns(data, data["test"])
     truth = (np.asarray(data["predictors"]) - target["centre"]) / target["scale"]
     labels = (np.asarray(data["test_labels"]) - target["centre"]) / target["scale"]
-    a = shape + 0.5 * n
     at_weights, at_predictors, mass = np.zeros(p - 1), np.zeros(len(new)), np.zeros(len(test))
     for part, (mean, root, after) in zip(share, fits):
         if part < 1e-6:

@@ -1,6 +1,6 @@
 //! The exact posterior of a few data sets of a setting, by `benches/python/exact.py`, and what the default is worth beside it.
 //!
-//! A data set for which no exact posterior is stored, or only one of other numbers, is written into `target/bench/calibration` for
+//! A data set for which no exact posterior is stored, or only one of other numbers or of a prior in other units, is written into `target/bench/calibration` for
 //! that program to read.
 
 use std::collections::HashMap;
@@ -103,11 +103,13 @@ impl Held {
         Ok(self)
     }
 
-    /// What tells this data set from others.
+    /// What tells this data set from others, and the units that its prior is in from others.
     fn mark(&self) -> String {
         let numbers = [&self.rows, &self.labels, &self.test, &self.test_labels];
         let bytes = numbers.into_iter().flatten().flat_map(|value| value.to_bits().to_le_bytes());
-        format!("{:016x}", bytes.fold(fnv::START, |hash, byte| fnv::extended(hash, &[byte])))
+        let units = ["centres", "scales", "target"].map(|part| self.design[part].to_string());
+        let marked = bytes.chain(units.concat().into_bytes());
+        format!("{:016x}", marked.fold(fnv::START, |hash, byte| fnv::extended(hash, &[byte])))
     }
 }
 
@@ -196,9 +198,10 @@ mod tests {
         assert_eq!(exact.of("a/b", 2, &held), Some(known));
         assert_eq!(exact.of("a/b", SETS, &held), None);
         assert_eq!(fs::read_dir(folder.join("missing")).unwrap().count(), 0);
-        let other = Held { labels: vec![1.0], ..held };
-        assert_eq!(exact.of("a/b", 2, &other), None);
-        assert_eq!(fs::read_dir(folder.join("missing")).unwrap().count(), 1);
+        let of_other_units = Held { design: serde_json::json!({"scales": [2.0]}), ..held.clone() };
+        let of_other_labels = Held { labels: vec![1.0], ..held };
+        assert_eq!([of_other_units, of_other_labels].map(|held| exact.of("a/b", 2, &held)), [None; 2]);
+        assert_eq!(fs::read_dir(folder.join("missing")).unwrap().count(), 2);
         fs::remove_dir_all(folder).unwrap();
     }
 }
