@@ -302,13 +302,13 @@ def conjugate(data, rng):
     prior = -0.5 * ((grid - log(2.0)) / 2.0) ** 2
     prior -= np.log(np.exp(prior).sum())
     gram, moment, square = x.T @ x, x.T @ y, y @ y
-    shape, rate = 0.1, 0.00001
-    # What the first label's mean takes is not learned.
+    shape, rate, intercept = 0.1, 0.00001, 1e6
+    # The label's mean takes half of the shape, so that n labels add n - 1 halves.
     a = shape + 0.5 * (n - 1)
     fits, logs = [], []
     for u in grid:
         d = np.full(p, np.exp(-2.0 * u))
-        d[-1] = 1e-6
+        d[-1] = 1.0 / intercept
         precision = gram + np.diag(d)
         root = np.linalg.cholesky(precision)
         mean = np.linalg.solve(precision, moment)
@@ -320,8 +320,8 @@ def conjugate(data, rng):
         fits.append((mean, root, after))
     logs = prior + np.array(logs)
     share = np.exp(logs - logs.max())
-    # The first label counts with the density that it was predicted with.
-    first = rate + 0.5 * y[0] ** 2 / 1e6
+    # The default's evidence is a sum of predictive densities, that of the first label with its own half of the shape.
+    first = rate + 0.5 * y[0] ** 2 / intercept
     total = logs.max() + log(share.sum()) - n * log(target["scale"])
     total += lgamma(shape + 0.5) - lgamma(shape) - 0.5 * log(first)
     share /= share.sum()

@@ -103,7 +103,7 @@ impl Held {
         Ok(self)
     }
 
-    /// What tells this data set from others, and the units that its prior is in from others.
+    /// A hash of the data set and of the units of its prior.
     fn mark(&self) -> String {
         let numbers = [&self.rows, &self.labels, &self.test, &self.test_labels];
         let bytes = numbers.into_iter().flatten().flat_map(|value| value.to_bits().to_le_bytes());
