@@ -16,17 +16,15 @@ const REQUIREMENTS: &str = "bindings/vi-duckdb/tests/requirements.txt";
 const NAME: &str = "vi_duckdb";
 /// The oldest version of the engine's interface for C that has what the extension calls, by which the engine tells whether it can load it.
 const INTERFACE: &str = "v1.2.0";
-/// The profile of tests, which the wheel of `rvi` has built the crates below in.
-const TESTED: &str = "wheel";
 
 /// Builds the extension; for `test` checks its formatting and lints, and runs its tests in an environment with the engine.
 pub(crate) fn run(test: bool) -> Result<(), Failure> {
     if test {
         finish(cargo().args(["fmt", "--check", "--manifest-path", MANIFEST]))?;
-        let clippy = ["clippy", "--locked", "--profile", TESTED, "--all-targets", "--manifest-path", MANIFEST];
+        let clippy = ["clippy", "--locked", "--all-targets", "--manifest-path", MANIFEST];
         finish(cargo().env("CARGO_TARGET_DIR", bindings()).args(clippy).args(["--", "-D", "warnings"]))?;
     }
-    let extension = build(if test { TESTED } else { "release" })?;
+    let extension = build(if test { "dev" } else { "release" })?;
     println!("The extension: {}", extension.display());
     if !test {
         return Ok(());
@@ -67,7 +65,8 @@ fn with_engine(what: &str, extension: &Path) -> Result<Command, Failure> {
 fn build(profile: &str) -> Result<PathBuf, Failure> {
     let build = ["build", "--locked", "--profile", profile, "--manifest-path", MANIFEST];
     finish(cargo().env("CARGO_TARGET_DIR", bindings()).args(build))?;
-    let library = bindings().join(profile).join(format!("{}{NAME}{}", consts::DLL_PREFIX, consts::DLL_SUFFIX));
+    let built = bindings().join(if profile == "dev" { "debug" } else { profile });
+    let library = built.join(format!("{}{NAME}{}", consts::DLL_PREFIX, consts::DLL_SUFFIX));
     let mut bytes = fs::read(&library).map_err(|error| cannot("read", &library, &error))?;
     bytes.extend(footer(consts::OS, consts::ARCH)?);
     fs::create_dir_all(folder()).map_err(|error| cannot("create", &folder(), &error))?;

@@ -31,7 +31,7 @@ const UNPACK: &str = "import sys, tarfile; tarfile.open(sys.argv[1]).extractall(
 
 /// Builds the wheel into `target/wheels`, and for a test installs it and runs its tests; or the source distribution.
 ///
-/// The wheel of a test is built without optimisation across crates, which takes most of the time and gives a tenth of the speed.
+/// The wheel of a test is built in the profile of development, with the crates that the tests of the other doors have built.
 pub(crate) fn run(goal: Goal) -> Result<(), Failure> {
     if goal == Goal::Sources {
         return sources();
@@ -40,7 +40,7 @@ pub(crate) fn run(goal: Goal) -> Result<(), Failure> {
     let (python, folder) = prepared("python")?;
     // A test's wheel is not one to be given away, and lies apart.
     let wheels = if test { folder.join("wheels") } else { root().join("target").join("wheels") };
-    let wheel = build(&root().join("python"), &folder, &wheels, if test { "wheel" } else { "release" })?;
+    let wheel = build(&root().join("python"), &folder, &wheels, if test { "dev" } else { "release" })?;
     println!("The wheel: {}", wheel.display());
     if !test {
         return finish(Command::new(program(&folder.join("venv"), "abi3audit")).arg("--strict").arg(&wheel));
@@ -98,7 +98,7 @@ fn tried(python: &Path, sources: &Path, outside: &Path) -> Result<(), Failure> {
             .current_dir(outside)
             .env("CARGO_TARGET_DIR", bindings())
             // Not `--locked`: the lock file is that of a workspace, of which the sources hold one crate.
-            .env("MATURIN_PEP517_ARGS", "--profile wheel")
+            .env("MATURIN_PEP517_ARGS", "--profile dev")
             .args(quiet)
             .arg(&wheels)
             .arg(&unpacked),
