@@ -26,8 +26,8 @@ const IN_BROWSERS: [&str; 3] = ["vi-linalg", "vi-core", "vi-models"];
 /// What browsers run.
 pub(crate) const WASM: &str = "wasm32-unknown-unknown";
 
-/// For each library crate, a program in `target/packages` that depends on it by its path: the first example of its README, built and run with
-/// default features off, then checked with them on, where it has any, then with each feature of the crate.
+/// For each library crate, a program in `target/packages` that depends on it by its path, the first example of its README: checked with
+/// default features off, with them on, where the crate has any, and with each feature of the crate. The tests of documentation run the examples.
 ///
 /// What the lock file names is fetched first, once; the programs themselves look nothing up. Without a network it goes on with what is there.
 /// Last, the crates for browsers are checked for WebAssembly, where its standard library is installed.
@@ -47,34 +47,26 @@ pub(crate) fn run() -> Result<(), Failure> {
         write(&folder.join("src").join("main.rs"), &program(&example))?;
         // The versions of the project, so that nothing is looked up.
         let lock = root().join("Cargo.lock");
-        let plans = [("run", false, &[][..]), ("check", true, &[]), ("check", false, features)];
-        for (task, defaults, features) in plans {
-            // A crate without default features has been built with them on when it was built with them off.
-            let same = if defaults { !own.contains("\ndefault = ") } else { task == "check" && features.is_empty() };
-            if same {
-                continue;
-            }
+        let mut plans = vec![("without default features".to_owned(), false, &[][..])];
+        if own.contains("\ndefault = ") {
+            plans.push(("with default features".to_owned(), true, &[]));
+        }
+        if !features.is_empty() {
+            plans.push((format!("with {}", features.join(", ")), false, features));
+        }
+        for (words, defaults, features) in plans {
             write(&folder.join("Cargo.toml"), &manifest(&workspace, name, others, defaults, features))?;
             let copy = folder.join("Cargo.lock");
             fs::copy(&lock, &copy).map_err(|error| cannot("write", &copy, &error))?;
             let begun = Instant::now();
             let mut command = cargo();
-            command.current_dir(&folder).args([task, "--quiet", "--offline"]);
+            command.current_dir(&folder).args(["check", "--quiet", "--offline"]);
             command.env("CARGO_TARGET_DIR", root().join("target").join("packages").join("target"));
             finish(&mut command).map_err(|failure| {
-                let told = format!(
-                    "{name} alone, default features {}: `cargo {task}` failed in {}",
-                    if defaults { "on" } else { "off" },
-                    folder.display()
-                );
+                let told = format!("{name} alone, {words}: `cargo check` failed in {}", folder.display());
                 Failure { message: Some(told), ..failure }
             })?;
-            let words = match (task, defaults) {
-                ("run", _) => "runs without default features".to_owned(),
-                (_, true) => "builds with default features".to_owned(),
-                _ => format!("builds with {}", features.join(", ")),
-            };
-            println!("{name}: {words}, {:.1} s", begun.elapsed().as_secs_f64());
+            println!("{name} {words}: {:.1} s", begun.elapsed().as_secs_f64());
         }
     }
     browsers()
