@@ -220,7 +220,7 @@ fn too_few_points_are_told_or_doubled() {
     let target = Funnel::new(4, 1.5).unwrap();
     let start = Component::isotropic(&[0.0; 4], 3.0).unwrap();
     let settings = BoostSettings { components: 12, points: Some(16), ..BoostSettings::default() };
-    for seed in 1..=if slow() { 12 } else { 4 } {
+    for seed in 1..=if slow() { 8 } else { 4 } {
         let run = |settings: &BoostSettings| {
             let mut boost = Boost::new(&target, &start, settings, &mut rng(seed)).unwrap();
             let stop = boost.run(go_on).unwrap();

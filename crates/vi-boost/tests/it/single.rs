@@ -213,7 +213,7 @@ fn random_gaussian(d: usize, condition: f64, seed: u64) -> GaussianMixture {
 
 #[test]
 fn nothing_is_gained_by_fitting_again() {
-    let count = if crate::slow() { 200 } else { 12 };
+    let count = if crate::slow() { 100 } else { 12 };
     for seed in 0..count {
         let d = 1 + usize::try_from(seed % 7).unwrap();
         let condition = 10.0_f64.powf(8.0 * (seed % 11) as f64 / 10.0);
