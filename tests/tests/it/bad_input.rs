@@ -12,7 +12,7 @@ use vi_models::{ModelError, linear};
 
 fn config() -> ProptestConfig {
     ProptestConfig {
-        cases: if vi_tests::slow() { 1000 } else { 64 },
+        cases: if vi_tests::slow() { 300 } else { 64 },
         failure_persistence: None,
         ..ProptestConfig::default()
     }

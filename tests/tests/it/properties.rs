@@ -12,7 +12,7 @@ use vi_models::{laplace, linear};
 
 fn config() -> ProptestConfig {
     ProptestConfig {
-        cases: if vi_tests::slow() { 4000 } else { 200 },
+        cases: if vi_tests::slow() { 1000 } else { 200 },
         failure_persistence: None,
         ..ProptestConfig::default()
     }
