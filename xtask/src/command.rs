@@ -26,9 +26,9 @@ The tasks of this project. Usage: cargo xtask COMMAND
                                       needs cargo-fuzz and a C++ compiler
   soak [--minutes N]                  kill a learning process at random and compare what is left with a twin;
                                       let processes update one model at once, and kill some of these
-  packages                            build each library crate alone, outside the workspace, as its README's
-                                      first example uses it, without and with its features; checks
-                                      three of them for WebAssembly where that target is installed
+  packages                            check each library crate alone, outside the workspace, as its README's
+                                      first example uses it, without and with its features; three of
+                                      them also for WebAssembly where that target is installed
   python [--test | --sdist]           build the Python package rvi into target/wheels; --test builds it to be
                                       tested, installs it under target/python and runs its tests; --sdist
                                       packs its sources and builds them in a folder outside the project

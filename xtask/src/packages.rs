@@ -14,8 +14,7 @@ const CRATES: [(&str, &[&str], &[&str]); 8] = [
     ("vi-core", &[], &["rayon"]),
     ("vi-models", &[], &["rayon"]),
     ("vi-boost", &["rand_chacha"], &[]),
-    // Its feature `rayon` is checked with all others of the workspace, in the lints.
-    ("vi-revrand", &["vi-linalg", "rand_chacha"], &[]),
+    ("vi-revrand", &["vi-linalg", "rand_chacha"], &["rayon"]),
     ("vi-terms", &["rand_chacha"], &[]),
     ("vi-data", &[], &["json", "compressed", "arrow", "columnar"]),
     ("vi-sums", &[], &[]),

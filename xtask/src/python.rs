@@ -31,7 +31,7 @@ const UNPACK: &str = "import sys, tarfile; tarfile.open(sys.argv[1]).extractall(
 
 /// Builds the wheel into `target/wheels`, and for a test installs it and runs its tests; or the source distribution.
 ///
-/// The wheel of a test is built in the profile of development, with the crates that the tests of the other doors have built.
+/// The wheel of a test is built in the profile of development, as the other doors are for their tests.
 pub(crate) fn run(goal: Goal) -> Result<(), Failure> {
     if goal == Goal::Sources {
         return sources();
