@@ -20,6 +20,9 @@ const CRATES: [(&str, &[&str], &[&str]); 8] = [
     ("vi-sums", &[], &[]),
 ];
 
+/// Features of small crates beneath faer and `serde` in which the library crates would differ, so that these were checked again for each.
+const SHARED: &str = "num-traits = \"0.2\"\nserde_core = \"1\"\n";
+
 /// The crates that a page in a browser may want.
 const IN_BROWSERS: [&str; 3] = ["vi-linalg", "vi-core", "vi-models"];
 
@@ -127,6 +130,7 @@ fn manifest(workspace: &str, name: &str, others: &[&str], defaults: bool, featur
         "{name} = {{ path = {:?}, default-features = {defaults}, features = {features:?} }}",
         path(name)
     );
+    text.push_str(SHARED);
     for other in others {
         let own = format!("{other} = {{ path = {:?} }}", path(other));
         let wanted = |line: &&str| line.starts_with(&format!("{other} = \""));

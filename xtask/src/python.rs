@@ -40,7 +40,7 @@ pub(crate) fn run(goal: Goal) -> Result<(), Failure> {
     let (python, folder) = prepared("python")?;
     // A test's wheel is not one to be given away, and lies apart.
     let wheels = if test { folder.join("wheels") } else { root().join("target").join("wheels") };
-    let wheel = build(&root().join("python"), &folder, &wheels, if test { "dev" } else { "release" })?;
+    let wheel = build(&root().join("python"), &folder, &wheels, if test { &["--profile", "dev"] } else { &RELEASE })?;
     println!("The wheel: {}", wheel.display());
     if !test {
         return finish(Command::new(program(&folder.join("venv"), "abi3audit")).arg("--strict").arg(&wheel));
@@ -49,7 +49,8 @@ pub(crate) fn run(goal: Goal) -> Result<(), Failure> {
     finish(pip(&python).args(["--no-deps", "--force-reinstall"]).arg(&wheel))?;
     let tests = root().join("python");
     // From a folder where `rvi` is not the source, but what has been installed.
-    let pytest = ["-m", "pytest", "--import-mode=importlib", "--config-file"];
+    let pytest =
+        ["-m", "pytest", "--import-mode=importlib", "--numprocesses=auto", "--dist=worksteal", "--config-file"];
     finish(
         Command::new(&python)
             .current_dir(&folder)
@@ -116,7 +117,7 @@ pub(crate) fn bench() -> Result<(), Failure> {
     if finish(pip(&python).arg("--constraint").arg(peers).arg("vowpalwabbit")).is_err() {
         println!("Vowpal Wabbit cannot be installed here and is left out");
     }
-    let wheel = build(&root().join("python"), &folder, &root().join("target").join("wheels"), "release")?;
+    let wheel = build(&root().join("python"), &folder, &root().join("target").join("wheels"), &RELEASE)?;
     finish(pip(&python).args(["--no-deps", "--force-reinstall"]).arg(&wheel))?;
     let bare =
         ["build", "--quiet", "--locked", "--release", "--bin", "bare", "--manifest-path", "bindings/vi-py/Cargo.toml"];
@@ -144,15 +145,20 @@ pub(crate) fn prepared(what: &str) -> Result<(PathBuf, PathBuf), Failure> {
     Ok((python, folder))
 }
 
-/// Builds one wheel of the package in `package` into `wheels`, from which older ones are removed.
-pub(crate) fn build(package: &Path, folder: &Path, wheels: &Path, profile: &str) -> Result<PathBuf, Failure> {
+/// The arguments for a wheel that is given away.
+pub(crate) const RELEASE: [&str; 2] = ["--profile", "release"];
+
+/// Builds one wheel of the package in `package` into `wheels`, from which older ones are removed; `profile` is that, and what features it has.
+pub(crate) fn build(package: &Path, folder: &Path, wheels: &Path, profile: &[&str]) -> Result<PathBuf, Failure> {
     remove(wheels, "whl")?;
     let maturin = program(&folder.join("venv"), "maturin");
     finish(
         Command::new(maturin)
             .current_dir(package)
             .env("CARGO_TARGET_DIR", bindings())
-            .args(["build", "--quiet", "--locked", "--profile", profile, "--interpreter"])
+            .args(["build", "--quiet", "--locked"])
+            .args(profile)
+            .arg("--interpreter")
             .arg(program(&folder.join("venv"), "python"))
             .arg("--out")
             .arg(wheels),

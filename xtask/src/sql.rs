@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-use crate::python::build;
+use crate::python::{RELEASE, build};
 use crate::run::{Failure, bindings, cargo, finish, root};
 use crate::venv::{environment, install, pip, python};
 
@@ -75,7 +75,8 @@ fn package(test: bool) -> Result<(), Failure> {
     install(&python, &folder, REQUIREMENTS)?;
     // Beside the wheel of the package `rvi`, where both are to be given away.
     let wheels = if test { folder.join("wheels") } else { root().join("target").join("wheels").join("datafusion") };
-    let wheel = build(&package, &folder, &wheels, if test { "dev" } else { "release" })?;
+    let profile: &[_] = if test { &["--profile", "dev", "--features", "tested"] } else { &RELEASE };
+    let wheel = build(&package, &folder, &wheels, profile)?;
     println!("The wheel: {}", wheel.display());
     if !test {
         return Ok(());
@@ -134,7 +135,7 @@ pub(crate) mod tests {
     fn both_sides_of_the_boundary_are_of_one_major_version() {
         let engine = major("bindings/Cargo.toml", "datafusion-expr = { version = \"");
         for (path, before) in [
-            ("bindings/vi-datafusion-py/Cargo.toml", "datafusion-ffi = { version = \""),
+            ("bindings/Cargo.toml", "datafusion-ffi = { version = \""),
             ("bindings/vi-datafusion-py/pyproject.toml", "datafusion>="),
             (REQUIREMENTS, "\ndatafusion=="),
         ] {
