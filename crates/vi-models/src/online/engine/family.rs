@@ -218,7 +218,18 @@ pub(crate) trait Family: Stateful + Clone + Debug + PartialEq + Serialize + Dese
     /// May prepare what the first of `rows`, which is learned next, and those after it will need; see [`Belief::look_ahead`].
     fn look_ahead(&self, _belief: &AnyBelief, _rows: &[Row<'_>], _step: &mut RowStep) {}
 
-    /// Scores a row under `belief`, prepares to learn it, and updates `state`. Returns the score in nats.
+    /// Scores a row under `belief`, and updates `state`. Returns the score in nats.
+    fn score_row(
+        &self,
+        belief: &AnyBelief,
+        state: &mut Self::State,
+        row: (Row<'_>, &Observation),
+        step: &mut RowStep,
+    ) -> Result<f64, Error> {
+        self.prepare_row(belief, state, row, step)
+    }
+
+    /// The same, and prepares to learn the row, which costs as much as its learning.
     fn prepare_row(
         &self,
         belief: &AnyBelief,

@@ -382,7 +382,7 @@ impl<F: Family> Engine<F> {
             let mut parts = Vec::with_capacity(weights.len());
             for (weight, member) in weights.iter().zip(&self.members) {
                 let mut state = member.state.clone();
-                let own = self.family.prepare_row(&member.belief, &mut state, (row, &observed), &mut step)?;
+                let own = self.family.score_row(&member.belief, &mut state, (row, &observed), &mut step)?;
                 parts.push(weight.ln() + own);
             }
             Ok(log_sum_exp(parts.into_iter()) - self.design.target.log_jacobian(&kept.observed))

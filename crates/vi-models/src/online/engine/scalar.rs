@@ -434,7 +434,7 @@ impl<F: ScalarFamily> Family for F {
         }
     }
 
-    fn prepare_row(
+    fn score_row(
         &self,
         belief: &AnyBelief,
         state: &mut Self::State,
@@ -443,12 +443,14 @@ impl<F: ScalarFamily> Family for F {
     ) -> Result<f64, Error> {
         let RowStep { belief: space, seen: all, path, .. } = step;
         all.clear();
-        path.moved = None;
+        (path.moved, path.site) = (None, None);
         let mut total = 0.0;
         for (k, observed) in (0..).map_while(|k| self.step(observed, k)).enumerate() {
-            if k > 0 {
+            if let Some(site) = path.site {
                 let last = path.space.write(row, path.ones.clone());
-                path.moved.get_or_insert_with(|| belief.clone()).commit(last, space);
+                let moved = path.moved.get_or_insert_with(|| belief.clone());
+                moved.prepare(last, site, space)?;
+                moved.commit(last, space);
             }
             path.ones = ones_of(self, belief.dim(), k);
             let (row, belief) = (path.space.write(row, path.ones.clone()), path.moved.as_ref().unwrap_or(belief));
@@ -456,10 +458,26 @@ impl<F: ScalarFamily> Family for F {
             let seen = belief.project(row, 1.0, space)?;
             all.push(seen);
             let (site, score) = answered(self, state, &rule, &observed, seen)?;
-            belief.prepare(row, site, space)?;
+            path.site = Some(site);
             total += score + self.learn(state, &observed, seen, site)?;
         }
         Ok(total)
+    }
+
+    fn prepare_row(
+        &self,
+        belief: &AnyBelief,
+        state: &mut Self::State,
+        row: (Row<'_>, &Observation),
+        step: &mut RowStep,
+    ) -> Result<f64, Error> {
+        let score = self.score_row(belief, state, row, step)?;
+        let RowStep { belief: space, path, .. } = step;
+        if let Some(site) = path.site {
+            let last = path.space.write(row.0, path.ones.clone());
+            path.moved.as_ref().unwrap_or(belief).prepare(last, site, space)?;
+        }
+        Ok(score)
     }
 
     fn commit_row(&self, belief: &mut AnyBelief, row: Row<'_>, step: &mut RowStep) {

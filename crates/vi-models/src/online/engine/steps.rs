@@ -14,6 +14,8 @@ use crate::online::belief::AnyBelief;
 pub(in crate::online) struct Path {
     /// The belief after all steps but the last; `None` for a row of one step.
     pub(super) moved: Option<AnyBelief>,
+    /// The site of the last step.
+    pub(super) site: Option<Site>,
     /// The columns of the last step.
     pub(super) ones: Range<usize>,
     pub(super) space: StepSpace,
