@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use common::{command, folder, json, parts_left, refused, rvi, sales, told};
 
-const MANY: usize = 40_000;
+const MANY: usize = 10_000;
 
 /// Starts a pass and waits until it has stored a model for the first time.
 fn begun(folder: &Path, line: &str, model: &str) -> Child {

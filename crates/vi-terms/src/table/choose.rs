@@ -82,9 +82,6 @@ const PASSES: usize = 3;
 /// The words between the names of a family and of the column of its groups.
 const IN_GROUPS: &str = " in groups of ";
 
-/// The families of counts.
-const COUNTS: [&str; 3] = ["poisson", "negative-binomial", "zero-inflated"];
-
 /// The name of a family.
 fn name(kind: Kind) -> &'static str {
     let of = |transform: Transform, [identity, log, logit]: [&'static str; 3]| match transform {
@@ -144,38 +141,13 @@ pub(crate) fn chosen(
     records: &[&Record],
     columns: &Columns,
 ) -> Result<(Model, Option<Chosen>), TermsError> {
-    let (model, by_numbers) = among(plan, schema, target, records, columns)?;
-    if target.kind != TargetKind::Number || !model.kind().is_of_counts() {
-        return Ok((model, by_numbers));
-    }
-    target.kind = TargetKind::Count;
-    let (model, mut of_counts) = among(plan, schema, target, records, columns)?;
-    if let (Some(chosen), Some(before)) = (&mut of_counts, by_numbers) {
-        let numbers = before.better_than.into_iter().filter(|(name, _)| !COUNTS.contains(&name.as_str()));
-        chosen.better_than.extend(numbers);
-        chosen.misses.extend(before.misses);
-    }
-    Ok((model, of_counts))
-}
-
-/// The same among the families of the target's kind, of a number that may be a count those of counts too.
-fn among(
-    plan: &Plan,
-    schema: &Schema,
-    target: &Target,
-    records: &[&Record],
-    columns: &Columns,
-) -> Result<(Model, Option<Chosen>), TermsError> {
-    let new = |kind: Kind| plan.model_of(kind, &target.kind, schema.names());
-    // One pass tells the families apart at a fraction of the cost of fits, but for a spread of counts that is learned: with many weights the first rows
-    // may leave it at a wrong size for good, and it takes excess zeros for a small one.
+    // One pass tells the families apart at a fraction of the cost of fits, but those of counts: with many weights the first rows may leave a spread that
+    // is learned at a wrong size for good, and it takes excess zeros for a small one.
     let quick = Plan { start: Start::OnePass, ..plan.clone() };
-    let tried = |kind: Kind| {
-        let is_fitted = target.kind == TargetKind::Count || kind == Kind::LearnedSpread;
-        (if is_fitted { plan } else { &quick }).model_of(kind, &target.kind, schema.names())
-    };
+    let tried =
+        |kind: Kind| (if kind.is_of_counts() { plan } else { &quick }).model_of(kind, &target.kind, schema.names());
     let (plain, others) = plan.kinds(&target.kind, schema.names().len());
-    let model = new(plain)?;
+    let model = plan.model_of(plain, &target.kind, schema.names())?;
     // A kind that does not take the belief is none of the candidates.
     let place = target.places(columns)?;
     let are_fractions = || {
@@ -226,5 +198,8 @@ fn among(
     let better_than = others.map(|(other, behind)| (name(other).to_owned(), nats(behind))).collect();
     let misses = trial.misses().map(|(kind, ratio)| (name(kind).to_owned(), ratio)).collect();
     let chosen = Chosen { rows: trial.rows(), family: name(kind).to_owned(), better_than, misses };
-    Ok((new(kind)?, (trial.rows() > 0).then_some(chosen)))
+    if target.kind == TargetKind::Number && kind.is_of_counts() {
+        target.kind = TargetKind::Count;
+    }
+    Ok((plan.model_of(kind, &target.kind, schema.names())?, (trial.rows() > 0).then_some(chosen)))
 }

@@ -118,7 +118,7 @@ impl Plan {
             (TargetKind::Number, _) => {
                 let (plain, mut others) = self.numbers(inputs);
                 if self.counted && self.scales.is_none() && self.spread.is_none() {
-                    others.extend([Kind::Count, Kind::LearnedSpread]);
+                    others.extend([Kind::Count, Kind::LearnedSpread, Kind::ZeroInflated]);
                 }
                 (plain, several(others))
             }
