@@ -20,8 +20,13 @@ MODELS = [
 ]
 
 
+def name(case):
+    """The same in each process that runs tests: a check in words has its address in memory."""
+    return getattr(getattr(case, "func", case), "__name__", str(case))
+
+
 @pytest.mark.parametrize(
-    ("model", "check"), [(model, check) for model in MODELS for check in checks.yield_checks(model)], ids=str
+    ("model", "check"), [(model, check) for model in MODELS for check in checks.yield_checks(model)], ids=name
 )
 def test_check(model, check):
     skipped = model._unit_test_skips()
