@@ -13,6 +13,7 @@ matplotlib.use("Agg")
 GUIDE = Path(os.environ.get("VI_ROOT") or Path(__file__).parents[2], "docs", "src")
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("name", ["gallery", *(f"notebooks/{name}" for name in ("intervals", "drift", "bandit", "pooling", "merging"))])
 def test_a_notebook(name, monkeypatch):
     path = GUIDE / f"{name}.py"

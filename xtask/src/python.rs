@@ -48,19 +48,21 @@ pub(crate) fn run(goal: Goal) -> Result<(), Failure> {
     finish(cargo().args(["fmt", "--check", "--manifest-path", "bindings/vi-py/Cargo.toml"]))?;
     finish(pip(&python).args(["--no-deps", "--force-reinstall"]).arg(&wheel))?;
     let tests = root().join("python");
-    // From a folder where `rvi` is not the source, but what has been installed.
-    let pytest =
-        ["-m", "pytest", "--import-mode=importlib", "--numprocesses=auto", "--dist=worksteal", "--config-file"];
-    finish(
-        Command::new(&python)
-            .current_dir(&folder)
-            // As many threads as there are cores, for matrices of ten columns, wait for each other.
-            .env("OPENBLAS_NUM_THREADS", "1")
-            .env("VI_ROOT", root())
-            .args(pytest)
-            .arg(tests.join("pyproject.toml"))
-            .arg(tests.join("tests")),
-    )
+    for beside in [&["-m", "not timed", "--numprocesses=auto", "--dist=worksteal"][..], &["-m", "timed"]] {
+        finish(
+            Command::new(&python)
+                // From a folder where `rvi` is not the source, but what has been installed.
+                .current_dir(&folder)
+                // As many threads as there are cores, for matrices of ten columns, wait for each other.
+                .env("OPENBLAS_NUM_THREADS", "1")
+                .env("VI_ROOT", root())
+                .args(["-m", "pytest", "--import-mode=importlib", "--config-file"])
+                .arg(tests.join("pyproject.toml"))
+                .args(beside)
+                .arg(tests.join("tests")),
+        )?;
+    }
+    Ok(())
 }
 
 /// Builds the source distribution into `target/wheels`, and from it, unpacked in a folder outside the project, a wheel that fits a model.
