@@ -3,6 +3,7 @@
 use vi_models::ModelError;
 use vi_models::online::{Effects, GroupedLinear, GroupedSettings, Kind, Prediction};
 
+use super::choose::Chosen;
 use super::effects::shares;
 use super::summary::{head, surest};
 use super::{Columns, Document, Explanation, Family, Input, Intervals, Options, Rows, fit, update};
@@ -126,6 +127,26 @@ fn numbers_that_vary_as_counts_are_counts() {
     assert_eq!(fitted("4.5", &options).target.describe(), "y, a number");
     let number = Options { family: Family::Number, ..options.clone() };
     assert_eq!(fitted("4", &number).target.describe(), "y, a number");
+}
+
+/// Weeks of work, half of them 0: with many weights other kinds of counts are behind those of numbers after the first rows.
+#[test]
+fn excess_zeros_are_found_where_other_counts_are_behind_numbers() {
+    let columns = Columns::new(["a", "b", "c", "d", "age", "weeks"].map(str::to_owned), None);
+    let draw = |k: u32, of: u32| {
+        k.wrapping_add(of * 7919).wrapping_mul(2_654_435_769).rotate_left(16).wrapping_mul(2_246_822_519) >> 16
+    };
+    let row = |k: u32| {
+        let yes = |of: u32| if draw(k, of) % 2 == 0 { "yes" } else { "no" }.to_owned();
+        let weeks = if draw(k, 5) % 100 < 47 { 0 } else { 52 - draw(k, 6) % 13 * u32::from(draw(k, 7) % 3 == 0) };
+        [yes(1), yes(2), yes(3), yes(4), (21 + draw(k, 8) % 15).to_string(), weeks.to_string()].into_iter().collect()
+    };
+    let options = Options { target: Some("weeks".to_owned()), ..Options::default() };
+    let input = Input::in_memory("weeks", false);
+    let document = fit(&options, &input, false, || Ok(Rows::new(&columns, (0..600).map(row)))).unwrap();
+    let Chosen { family, better_than, .. } = document.chosen.unwrap();
+    let behind = |name: &str| better_than.iter().find(|(own, _)| own == name).and_then(|(_, nats)| *nats).unwrap();
+    assert!(family == "zero-inflated" && behind("gaussian") < behind("negative-binomial"), "{better_than:?}");
 }
 
 /// The mean of the exponential of what is hardly known is beyond all labels, so that first rows make up the error of means.
