@@ -246,6 +246,23 @@ impl Family for Classes {
         Ok(Arc::new(OneClass { classes: self.classes(), rows }))
     }
 
+    fn score_row(
+        &self,
+        belief: &AnyBelief,
+        (): &mut (),
+        (row, observed): (Row<'_>, &Observation),
+        step: &mut RowStep,
+    ) -> Result<f64, Error> {
+        match (&self.form, belief) {
+            (Form::Joint(model), AnyBelief::Full(belief)) => {
+                let prepared = step.vector.get_or_insert_default();
+                finite(model.score(belief, row, (observed.label, observed.weight), prepared)?)
+            }
+            (Form::Apart(_), AnyBelief::Apart(belief)) => finite(score_apart(belief, (row, observed), step)?),
+            _ => Err(not_joint()),
+        }
+    }
+
     fn prepare_row(
         &self,
         belief: &AnyBelief,
@@ -253,18 +270,14 @@ impl Family for Classes {
         (row, observed): (Row<'_>, &Observation),
         step: &mut RowStep,
     ) -> Result<f64, Error> {
-        let score = match (&self.form, belief) {
+        match (&self.form, belief) {
             (Form::Joint(model), AnyBelief::Full(belief)) => {
                 let prepared = step.vector.get_or_insert_default();
-                model.prepare(belief, row, (observed.label, observed.weight), prepared)?
+                finite(model.prepare(belief, row, (observed.label, observed.weight), prepared)?)
             }
-            (Form::Apart(_), AnyBelief::Apart(belief)) => prepare_apart(belief, (row, observed), step)?,
-            _ => return Err(not_joint()),
-        };
-        if !is_score(score) {
-            return Err(Error::NonFinite { argument: "log predictive density", index: 0, value: score });
+            (Form::Apart(_), AnyBelief::Apart(belief)) => finite(prepare_apart(belief, (row, observed), step)?),
+            _ => Err(not_joint()),
         }
-        Ok(score)
     }
 
     fn commit_row(&self, belief: &mut AnyBelief, row: Row<'_>, step: &mut RowStep) {
@@ -297,9 +310,18 @@ pub(super) fn labels_and_weights(observed: &[Observation]) -> (Vec<f64>, Vec<f64
     observed.iter().map(|observed| (observed.label, observed.weight)).unzip()
 }
 
-/// Scores a row under classes that are independent of each other, and prepares a step for each.
+/// The score, if it is one.
+fn finite(score: f64) -> Result<f64, Error> {
+    if is_score(score) {
+        Ok(score)
+    } else {
+        Err(Error::NonFinite { argument: "log predictive density", index: 0, value: score })
+    }
+}
+
+/// Scores a row under classes that are independent of each other.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a checked class")]
-fn prepare_apart(
+fn score_apart(
     belief: &Apart,
     (row, observed): (Row<'_>, &Observation),
     RowStep { seen, sites, parts, .. }: &mut RowStep,
@@ -307,14 +329,20 @@ fn prepare_apart(
     let class = observed.label as usize;
     parts.resize_with(belief.parts.len(), AnyStep::default);
     seen.clear();
-    for (part, step) in belief.parts.iter().zip(&mut *parts) {
+    for (part, step) in belief.parts.iter().zip(parts) {
         seen.push(part.project(row, 1.0, step)?);
     }
     head_sites(seen, class, observed.weight, sites)?;
-    let score = observed.weight * head_score(seen, class)?;
+    Ok(observed.weight * head_score(seen, class)?)
+}
+
+/// The same, and prepares a step for each class.
+fn prepare_apart(belief: &Apart, row: (Row<'_>, &Observation), step: &mut RowStep) -> Result<f64, Error> {
+    let score = score_apart(belief, row, step)?;
+    let RowStep { seen, sites, parts, .. } = step;
     for (((part, step), site), seen) in belief.parts.iter().zip(parts).zip(sites).zip(seen) {
         site.check(seen.variance)?;
-        part.prepare(row, *site, step)?;
+        part.prepare(row.0, *site, step)?;
     }
     Ok(score)
 }

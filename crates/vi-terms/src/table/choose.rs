@@ -198,7 +198,7 @@ pub(crate) fn chosen(
     let better_than = others.map(|(other, behind)| (name(other).to_owned(), nats(behind))).collect();
     let misses = trial.misses().map(|(kind, ratio)| (name(kind).to_owned(), ratio)).collect();
     let chosen = Chosen { rows: trial.rows(), family: name(kind).to_owned(), better_than, misses };
-    if target.kind == TargetKind::Number && kind.is_of_counts() {
+    if kind.is_of_counts() {
         target.kind = TargetKind::Count;
     }
     Ok((plan.model_of(kind, &target.kind, schema.names())?, (trial.rows() > 0).then_some(chosen)))

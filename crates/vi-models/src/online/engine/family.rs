@@ -225,9 +225,7 @@ pub(crate) trait Family: Stateful + Clone + Debug + PartialEq + Serialize + Dese
         state: &mut Self::State,
         row: (Row<'_>, &Observation),
         step: &mut RowStep,
-    ) -> Result<f64, Error> {
-        self.prepare_row(belief, state, row, step)
-    }
+    ) -> Result<f64, Error>;
 
     /// The same, and prepares to learn the row, which costs as much as its learning.
     fn prepare_row(
