@@ -1,6 +1,7 @@
 //! Models of tables with named columns: those of the command `rvi`.
 
 use std::cell::OnceCell;
+use std::num::NonZero;
 use std::sync::Mutex;
 
 use numpy::PyArrayDyn;
@@ -129,6 +130,7 @@ impl Table {
             mergeable,
             unscaled,
             no_sample,
+            threads: std::thread::available_parallelism().map_or(1, NonZero::get),
             ..Options::default()
         };
         let batches = Batches::of(table)?;

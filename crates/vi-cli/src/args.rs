@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::num::NonZero;
 use std::path::PathBuf;
 
 use clap::{Args as Group, Parser, Subcommand, ValueEnum};
@@ -425,6 +426,7 @@ impl Fit {
             mergeable: self.mergeable,
             unscaled: self.unscaled,
             no_sample: self.no_sample,
+            threads: std::thread::available_parallelism().map_or(1, NonZero::get),
         }
     }
 }

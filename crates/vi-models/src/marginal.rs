@@ -226,21 +226,28 @@ impl Marginal {
         Self { transform, most, ..self }
     }
 
-    /// Mean, and variance over its square, of the exponential of Gaussians; with heavier tails, whose exponential has neither, those of the smaller of
-    /// the exponential, its quantile [`CAPPED`] and the largest that counts.
-    fn exponential_moments(&self) -> (f64, f64) {
-        if let Some(log_cap) = self.log_cap() {
-            let [first, second] = [1.0, 2.0].map(|k| self.average(|part| part.capped_moment(k, log_cap)));
-            return (log_cap.exp() * first, (second / (first * first) - 1.0).max(0.0));
-        }
-        let core = |of: fn(f64, f64) -> f64| {
-            log_sum_exp(self.parts.iter().map(|(weight, part)| {
-                let (mean, variance) = part.core();
-                weight.ln() + of(mean, variance)
-            }))
+    /// The mean of the exponential of Gaussians; with heavier tails, whose exponential has none, that of the smaller of it and `e` to the
+    /// [`log_cap`](Self::log_cap).
+    fn exponential_mean(&self, log_cap: Option<f64>) -> f64 {
+        let capped = |log_cap: f64| log_cap.exp() * self.average(|part| part.capped_moment(1.0, log_cap));
+        log_cap.map_or_else(|| self.log_moment(1.0).exp(), capped)
+    }
+
+    /// The variance of the same over its squared mean.
+    fn exponential_ratio(&self, log_cap: Option<f64>) -> f64 {
+        let Some(log_cap) = log_cap else {
+            return (self.log_moment(2.0) - 2.0 * self.log_moment(1.0)).exp_m1().max(0.0);
         };
-        let [first, second] = [core(|m, v| m + 0.5 * v), core(|m, v| 2.0 * (m + v))];
-        (first.exp(), (second - 2.0 * first).exp_m1().max(0.0))
+        let [first, second] = [1.0, 2.0].map(|k| self.average(|part| part.capped_moment(k, log_cap)));
+        (second / (first * first) - 1.0).max(0.0)
+    }
+
+    /// `log E[e^(kt)]` of Gaussians.
+    fn log_moment(&self, k: f64) -> f64 {
+        log_sum_exp(self.parts.iter().map(|(weight, part)| {
+            let (mean, variance) = part.core();
+            weight.ln() + k * (mean + 0.5 * k * variance)
+        }))
     }
 
     /// The largest exponent that counts in the mean of an exponential of heavy tails, if it is one.
@@ -270,7 +277,7 @@ impl Marginal {
     pub fn mean(&self) -> f64 {
         match self.transform {
             Transform::Identity => self.average(Part::centre),
-            Transform::Log => self.exponential_moments().0,
+            Transform::Log => self.exponential_mean(self.log_cap()),
             Transform::Logit => logistic::mean(&self.parts),
         }
     }
@@ -291,8 +298,8 @@ impl Marginal {
         match self.transform {
             Transform::Identity => {}
             Transform::Log => {
-                let (mean, ratio) = self.exponential_moments();
-                return mean * ratio.sqrt();
+                let log_cap = self.log_cap();
+                return self.exponential_mean(log_cap) * self.exponential_ratio(log_cap).sqrt();
             }
             Transform::Logit => return logistic::variance(&self.parts).sqrt(),
         }

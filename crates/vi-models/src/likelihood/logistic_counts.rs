@@ -8,7 +8,7 @@ use vi_core::Expected;
 use vi_core::expectation::LogisticExpectation;
 use vi_core::special::{sigmoid, sigmoid_derivative, softplus, softplus_beyond_tangent};
 
-use super::saddle::{binomial_slope, ln_binomial};
+use super::saddle::{binomial_and_slope, binomial_slope, ln_binomial};
 
 /// `k` successes and `f` failures.
 #[derive(Debug, Clone, Copy)]
@@ -34,6 +34,17 @@ impl LogisticCounts {
         } else {
             ln_binomial(successes, failures, shift, t)
         }
+    }
+
+    /// [`ln_binomial`](Self::ln_binomial) and [`slope`](Self::slope), and [`curvature`](Self::curvature) at `u`.
+    pub(super) fn derivatives(&self, shift: f64, t: f64) -> [f64; 3] {
+        let Self { successes, failures, .. } = *self;
+        let [value, slope] = if successes == 0.0 || failures == 0.0 {
+            [self.ln_binomial(shift, t), self.slope(shift, t)]
+        } else {
+            binomial_and_slope(successes, failures, shift, t)
+        };
+        [value, slope, self.curvature(shift + t)]
     }
 
     /// `k·s(−u) − f·s(u)`, `u = shift + t`.

@@ -114,6 +114,11 @@ impl<M: LogisticExpectation> Likelihood for NegativeBinomial<M> {
         self.without_constant(y).curvature(t + self.shift)
     }
 
+    fn derivatives(&self, y: f64, t: f64) -> [f64; 3] {
+        let [value, slope, curvature] = self.without_constant(y).derivatives(self.shift, t);
+        [value + self.ln_last(y), slope, curvature]
+    }
+
     fn beyond_tangent(&self, y: f64, t: f64, steps: &[f64], out: &mut [[f64; 2]]) {
         self.without_constant(y).beyond_tangent(t + self.shift, steps, out);
     }

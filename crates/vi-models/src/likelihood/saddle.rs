@@ -48,6 +48,12 @@ pub(crate) fn ln_binomial(k: f64, f: f64, shift: f64, t: f64) -> f64 {
     at_mode(k, f) - deviance(k, f, t - ((k / f).ln() - shift))
 }
 
+/// [`ln_binomial`] and [`binomial_slope`].
+pub(super) fn binomial_and_slope(k: f64, f: f64, shift: f64, t: f64) -> [f64; 2] {
+    let [value, slope] = from_mode(k, f, t - ((k / f).ln() - shift));
+    [at_mode(k, f) - (k + f) * value, -(k + f) * slope]
+}
+
 /// The value of [`ln_binomial`] where it is largest, at `s(u) = k/(k+f)`.
 fn at_mode(k: f64, f: f64) -> f64 {
     let n = k + f;

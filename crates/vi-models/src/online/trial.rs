@@ -19,6 +19,7 @@
 //! Beside counts, the `p(y)` of a density is the probability that it gives to the cell of the count, from `y − ½` to `y + ½`.
 
 use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
 
 use super::engine::key;
 use super::{Kind, Model, Observation, Prediction, Row};
@@ -111,7 +112,7 @@ impl Candidate {
     ///
     /// # Errors
     /// Those of the model.
-    fn learn(&mut self, row: Row<'_>, observed: Observation) -> Result<f64, ModelError> {
+    fn learn(&mut self, row: Row<'_>, observed: Observation) -> Result<(), ModelError> {
         let before = self.model.evidence();
         let predicted = self.model.predict_and_update(row, observed)?;
         let mean = predicted.as_ref().ok().and_then(Prediction::mean);
@@ -122,7 +123,23 @@ impl Candidate {
         });
         let told = told.ok();
         let of_label = told.filter(|told| told.is_finite()).map(|told| observed.weight * told);
-        Ok(of_label.unwrap_or_else(|| self.model.evidence() - before))
+        let score = of_label.unwrap_or_else(|| self.model.evidence() - before);
+        self.scores.push(self.scores.last().unwrap_or(&0.0) + score);
+        Ok(())
+    }
+
+    /// Learns rows up to the first that it refuses, and returns how many.
+    fn learn_until_refused<'r>(&mut self, mut rows: impl Iterator<Item = (Row<'r>, Observation)>) -> usize {
+        let before = self.scores.len();
+        let _refused = rows.try_for_each(|(row, observed)| self.learn(row, observed));
+        self.scores.len() - before
+    }
+
+    /// Forgets the scores of the last rows.
+    fn forget(&mut self, rows: usize) {
+        for of_rows in [&mut self.scores, &mut self.errors] {
+            of_rows.truncate(of_rows.len() - rows);
+        }
     }
 
     /// The log probability of the labels after the first half of the rows; after several passes by how much it was less than the best, in the median.
@@ -163,6 +180,28 @@ fn of_cell(predicted: &Prediction, count: f64, density: f64) -> Result<f64, Mode
     let (above, below) = (predicted.below(count + 0.5)?, predicted.below(count - 0.5)?);
     let mass = above.zip(below).map_or(0.0, |(above, below)| above.1 - below.1);
     Ok(if mass > DIGITS { mass.ln() } else { density.min(DIGITS.ln()) })
+}
+
+/// What `work` makes of each of `items`, in their order. The last are begun first: with kinds of models they take the longest.
+fn in_threads<T: Send, A: Send>(items: Vec<T>, threads: usize, work: impl Fn(T) -> A + Sync) -> Vec<A> {
+    let mut made: Vec<Option<A>> = items.iter().map(|_| None).collect();
+    let helpers = threads.min(items.len()).saturating_sub(1);
+    let queue = Mutex::new(items.into_iter().zip(&mut made));
+    let run = || {
+        loop {
+            let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next_back();
+            let Some((item, made)) = next else { break };
+            *made = Some(work(item));
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..helpers {
+            scope.spawn(run);
+        }
+        run();
+    });
+    drop(queue);
+    made.into_iter().flatten().collect()
 }
 
 impl Trial {
@@ -303,10 +342,7 @@ impl Trial {
         for (k, candidate) in self.candidates_mut().enumerate().filter(|(_, own)| own.out.is_none()) {
             let (row, observed) = row(k);
             match candidate.learn(row, observed) {
-                Ok(score) => {
-                    candidate.scores.push(candidate.scores.last().unwrap_or(&0.0) + score);
-                    learned = true;
-                }
+                Ok(()) => learned = true,
                 Err(error) => {
                     first = first.or(Some(error));
                     refused.push(candidate);
@@ -317,17 +353,14 @@ impl Trial {
             Some(error) if !learned => return Err(error),
             _ => refused.into_iter().for_each(|candidate| candidate.out = Some(f64::INFINITY)),
         }
-        self.rows += 1;
-        if self.rows.is_multiple_of(FEWEST_ROWS) && (self.rows / FEWEST_ROWS).is_power_of_two() {
-            self.give_up();
-        }
+        self.count(1);
         Ok(())
     }
 
     /// [`learn`](Self::learn) for each of many rows (`n × inputs`, row by row), until the trial is over; rows that all refuse are left out. The
-    /// labels are known before the first is learned, so that a point mass costs no candidate's time.
-    pub fn learn_all(&mut self, rows: &[f64], observed: &[Observation]) {
-        let inputs = rows.len() / observed.len().max(1);
+    /// labels are known before the first is learned, so that a point mass costs no candidate's time. The candidates learn on so many `threads`, which
+    /// changes no bit.
+    pub fn learn_all(&mut self, rows: &[f64], observed: &[Observation], threads: usize) {
         for observed in observed {
             self.see(observed);
         }
@@ -335,12 +368,7 @@ impl Trial {
             let heavy = self.others.iter_mut().filter(|own| own.is_heavy && own.out.is_none());
             heavy.for_each(|own| own.out = Some(f64::INFINITY));
         }
-        for (i, observed) in observed.iter().enumerate() {
-            if self.is_over() {
-                break;
-            }
-            let _refused = self.learn_row(|_| (Row::Dense(&rows[i * inputs..(i + 1) * inputs]), *observed));
-        }
+        self.learn_in_order(rows, observed, &(0..observed.len()).collect::<Vec<_>>(), threads);
     }
 
     /// Learns the rows of [`learn_all`](Self::learn_all) once more, from nothing and in another order: one pass can fail in one order and not in others,
@@ -348,7 +376,7 @@ impl Trial {
     ///
     /// # Errors
     /// A model of settings that can no longer be made.
-    pub fn learn_again(&mut self, rows: &[f64], observed: &[Observation]) -> Result<(), ModelError> {
+    pub fn learn_again(&mut self, rows: &[f64], observed: &[Observation], threads: usize) -> Result<(), ModelError> {
         if self.candidates().filter(|candidate| candidate.out.is_none()).count() < 2 {
             return Ok(());
         }
@@ -356,20 +384,44 @@ impl Trial {
         for candidate in self.remaining() {
             candidate.model = candidate.model.emptied()?;
         }
-        let inputs = rows.len() / observed.len().max(1);
         let mut order: Vec<usize> = (0..observed.len()).collect();
         let first = observed.len() * self.plain.before.0.len();
         order.sort_by_key(|i| key((first + i) as u64));
         let all = std::mem::take(&mut self.rows);
-        for i in order {
-            if self.is_over() {
-                break;
-            }
-            let _refused = self.learn_row(|_| (Row::Dense(&rows[i * inputs..(i + 1) * inputs]), observed[i]));
-        }
+        self.learn_in_order(rows, observed, &order, threads);
         self.end_pass();
         self.rows = all.max(self.rows);
         Ok(())
+    }
+
+    /// Rows in this order, as [`learn_row`](Self::learn_row) learns them one by one: each candidate learns those up to the next look at all.
+    fn learn_in_order(&mut self, rows: &[f64], observed: &[Observation], order: &[usize], threads: usize) {
+        let inputs = rows.len() / observed.len().max(1);
+        let mut left = order;
+        while !left.is_empty() && !self.is_over() {
+            let look = (0..).map(|k| FEWEST_ROWS << k).find(|look| *look > self.rows).unwrap_or(MOST_ROWS);
+            let many = left.len().min((look.min(MOST_ROWS) - self.rows) as usize);
+            let part = || left[..many].iter().map(|&i| (Row::Dense(&rows[i * inputs..(i + 1) * inputs]), observed[i]));
+            let learned =
+                in_threads(self.remaining().collect(), threads, |candidate| candidate.learn_until_refused(part()));
+            let most = learned.iter().copied().max().unwrap_or(0);
+            // Of those that refused a row that another learned.
+            let last = learned.iter().copied().filter(|own| *own < most).max();
+            let out = self.remaining().zip(&learned).filter(|(_, own)| **own < most);
+            out.for_each(|(candidate, _)| candidate.out = Some(f64::INFINITY));
+            let counted = last.filter(|_| self.is_over()).map_or(most, |last| last + 1);
+            self.remaining().for_each(|own| own.forget(most - counted));
+            self.count(counted as u64);
+            left = &left[(most + 1).min(many)..];
+        }
+    }
+
+    /// Counts rows, and gives up those that are far behind where it is time for it.
+    fn count(&mut self, rows: u64) {
+        self.rows += rows;
+        if rows > 0 && self.rows.is_multiple_of(FEWEST_ROWS) && (self.rows / FEWEST_ROWS).is_power_of_two() {
+            self.give_up();
+        }
     }
 
     /// Ends a pass, if one is not at its end.
@@ -477,7 +529,7 @@ mod tests {
             let observed: Vec<Observation> = (0..120).map(|t| Observation::new(label(t))).collect();
             let rows: Vec<f64> = (0..120).map(|t| f64::from(t * 5 % 13)).collect();
             if at_once {
-                trial.learn_all(&rows, &observed);
+                trial.learn_all(&rows, &observed, 2);
             } else {
                 for (row, observed) in rows.iter().zip(&observed) {
                     trial.learn(Row::Dense(&[*row]), *observed).unwrap();
@@ -535,10 +587,10 @@ mod tests {
         let rows: Vec<f64> = (0..80).map(|t| f64::from(t * 7 % 11)).collect();
         let label = |t: u32| rows[t as usize] + f64::from(t * t % 7) + if t.is_multiple_of(9) { 40.0 } else { 0.0 };
         let observed: Vec<Observation> = (0..80).map(|t| Observation::new(label(t))).collect();
-        trial.learn_all(&rows, &observed);
+        trial.learn_all(&rows, &observed, 2);
         let one = trial.clone();
         for _ in 0..2 {
-            trial.learn_again(&rows, &observed).unwrap();
+            trial.learn_again(&rows, &observed, 2).unwrap();
         }
         assert_eq!((trial.rows(), one.rows(), trial.chosen()), (80, 80, robust));
         let passes = &trial.plain.before;
@@ -552,20 +604,26 @@ mod tests {
     #[test]
     fn many_rows_at_a_time_are_the_same_trial() {
         let new = |kind: Kind| Model::new(kind, 2, kind.default_settings()).unwrap();
-        let row = |t: u32| [f64::from(t * 7 % 11), (0.3 * f64::from(t)).sin()];
-        // The logarithm refuses a row in the middle.
-        let label = |t: u32| if t == 70 { -1.0 } else { (0.2 * row(t)[0] + row(t)[1]).exp() + f64::from(t % 3) };
-        let others = vec![
-            new(Kind::Number { transform: Transform::Log, noise: (0.5, 0.1) }),
-            new(Kind::Robust { transform: Transform::Identity, unit: (0.0, 1.0) }),
-        ];
-        let mut each = Trial::new(new(Kind::Number { transform: Transform::Identity, noise: (0.5, 0.1) }), others);
-        let mut all = each.clone();
+        // All refuse one row, and the logarithm another.
+        let row = |t: u32| [if t == 30 { f64::NAN } else { f64::from(t * 7 % 11) }, (0.3 * f64::from(t)).sin()];
+        let label =
+            |t: u32| if t == 70 { -1.0 } else { (0.2 * f64::from(t * 7 % 11) + row(t)[1]).exp() + f64::from(t % 3) };
+        let log = Kind::Number { transform: Transform::Log, noise: (0.5, 0.1) };
+        let robust = Kind::Robust { transform: Transform::Identity, unit: (0.0, 1.0) };
         let observed: Vec<Observation> = (0..150).map(|t| Observation::new(label(t))).collect();
-        for (t, observed) in (0..).zip(&observed) {
-            each.learn(Row::Dense(&row(t)), *observed).unwrap();
+        let rows: Vec<f64> = (0..150).flat_map(row).collect();
+        for (others, learned) in [(vec![log, robust], 149), (vec![log], 70)] {
+            let plain = Kind::Number { transform: Transform::Identity, noise: (0.5, 0.1) };
+            let mut each = Trial::new(new(plain), others.into_iter().map(new).collect());
+            let mut all = [each.clone(), each.clone()];
+            for (t, observed) in (0..).zip(&observed) {
+                assert_eq!(each.learn(Row::Dense(&row(t)), *observed).is_err(), t == 30);
+            }
+            assert_eq!(each.rows(), learned);
+            for (all, threads) in all.iter_mut().zip(1..) {
+                all.learn_all(&rows, &observed, threads);
+                assert_eq!((each.rows(), each.behind()), (all.rows(), all.behind()));
+            }
         }
-        all.learn_all(&(0..150).flat_map(row).collect::<Vec<_>>(), &observed);
-        assert_eq!((each.rows(), each.behind()), (all.rows(), all.behind()));
     }
 }

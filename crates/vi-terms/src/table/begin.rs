@@ -227,6 +227,7 @@ fn planned(options: &Options, known: &Known, schema: &Schema, asked: &Asked) -> 
         spread: asked.spread.as_ref().map(|spread| schema.inputs_of(spread)),
         refused: known.refused.clone(),
         keep_sample: !options.no_sample,
+        threads: options.threads,
         blocks: Vec::new(),
         as_they_are: 0,
     }

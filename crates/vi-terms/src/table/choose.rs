@@ -186,10 +186,10 @@ pub(crate) fn chosen(
             Err(_) => {}
         }
     }
-    trial.learn_all(&values, &observed);
+    trial.learn_all(&values, &observed, plan.threads);
     if observed.len() <= FEW {
         for _ in 1..PASSES {
-            trial.learn_again(&values, &observed)?;
+            trial.learn_again(&values, &observed, plan.threads)?;
         }
     }
     let kind = trial.chosen();

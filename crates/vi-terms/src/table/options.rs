@@ -62,6 +62,8 @@ pub struct Options {
     pub unscaled: bool,
     /// Whether the model keeps no sample of the rows.
     pub no_sample: bool,
+    /// The number of threads on which families are tried; no bit of a model depends on it.
+    pub threads: usize,
 }
 
 impl Default for Options {
@@ -86,6 +88,7 @@ impl Default for Options {
             mergeable: false,
             unscaled: false,
             no_sample: false,
+            threads: 1,
         }
     }
 }

@@ -59,6 +59,8 @@ pub(crate) struct Plan {
     pub(crate) counted: bool,
     /// Whether a sample of the rows is kept.
     pub(crate) keep_sample: bool,
+    /// How many threads families are tried on.
+    pub(crate) threads: usize,
     /// How many inputs that follow one another share a prior scale.
     pub(crate) blocks: Vec<usize>,
     /// How many of the last inputs have a common size already.
