@@ -1,5 +1,6 @@
 //! Errors as exceptions, and work without the interpreter's lock.
 
+use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard};
 
@@ -82,6 +83,11 @@ impl From<Fault> for PyErr {
             Fault::Raised(error) => error,
         }
     }
+}
+
+/// The number of threads that the machine runs at once.
+pub(crate) fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 /// Runs `work` while other Python threads run; a panic becomes a `RuntimeError`.

@@ -16,7 +16,7 @@ use vi_models::online::{
 use vi_models::{Interval, ModelError, Transform};
 use vi_terms::table::of_model;
 
-use crate::fault::{Fault, freely, locked};
+use crate::fault::{Fault, freely, locked, threads};
 use crate::learn::learn;
 use crate::parts::{Flat, MOST, OwnRow, memory_for, observe, observed, parts, room, told};
 use crate::record::{self, Beside};
@@ -182,12 +182,8 @@ impl Online {
             let mut trial = Trial::new(model.clone(), others);
             let mut memory = Vec::new();
             let rows = given.split(n, self.inputs, &mut memory).map_err(ModelError::from)?;
-            for (row, observed) in rows.into_iter().zip(observed) {
-                if trial.is_over() {
-                    break;
-                }
-                trial.learn(row, observed)?;
-            }
+            let rows: Vec<_> = rows.into_iter().zip(observed).take(Trial::MOST_ROWS).collect();
+            trial.learn_all(&rows, threads());
             let mut tried = trial.behind().into_iter();
             let left_out = (Kind::Count, f64::INFINITY);
             let behind: Vec<(Kind, f64)> = std::iter::once(true)

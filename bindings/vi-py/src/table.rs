@@ -1,7 +1,6 @@
 //! Models of tables with named columns: those of the command `rvi`.
 
 use std::cell::OnceCell;
-use std::num::NonZero;
 use std::sync::Mutex;
 
 use numpy::PyArrayDyn;
@@ -20,7 +19,7 @@ use vi_terms::table::{
 };
 
 use crate::arrow::{Batches, TableRows};
-use crate::fault::{Fault, freely, locked};
+use crate::fault::{Fault, freely, locked, threads};
 use crate::rows::array;
 
 /// The name of a table in memory among those that a model has learned.
@@ -130,7 +129,7 @@ impl Table {
             mergeable,
             unscaled,
             no_sample,
-            threads: std::thread::available_parallelism().map_or(1, NonZero::get),
+            threads: threads(),
             ..Options::default()
         };
         let batches = Batches::of(table)?;

@@ -63,6 +63,10 @@ fn excess_zeros_are_found_and_their_share_is_told() {
     let zeros = json(&told(&folder, "inspect asked.rvi --json"))["excess_zeros"].clone();
     let of = |name: &str| zeros[name].as_f64().unwrap();
     assert!(of("lower") < 0.45 && 0.45 < of("upper") && of("lower") < of("share"), "{zeros}");
+    // Beside the excess zeros they are Poisson counts, whose size is infinite.
+    let size = json(&told(&folder, "inspect asked.rvi --json"))["size"].clone();
+    let of = |name: &str| size[name].as_f64().unwrap();
+    assert!(of("upper") > 20.0 && of("lower") < of("value") && asked.contains("of a count mean + mean²/"), "{size}");
     assert!(
         refused(&folder, "fit t.csv -t fish --family zero-inflated --belief diagonal -o d.rvi")
             .contains("excess zeros")
@@ -380,6 +384,8 @@ fn heavy_tails_are_seen_in_the_first_rows_and_an_infinite_mean_is_stored() {
     let noise = &json(&told(&folder, "inspect m.rvi --json"))["noise"];
     let of = |name: &str| noise[name].as_f64().unwrap();
     assert!((1.2..4.0).contains(&of("degrees_of_freedom")) && (0.2..0.4).contains(&of("scale")), "{noise}");
+    let text = told(&folder, "fit t.csv -t y --ignore z --mergeable -o sums.rvi");
+    assert!(text.contains("noise         Gaussian, deviation "), "{text}");
 
     told(&folder, "fit t.csv -t z --ignore y --family log-robust -o m.rvi");
     assert!(told(&folder, "inspect m.rvi").contains("scale 0."));

@@ -18,11 +18,14 @@
 //!
 //! Beside counts, the `p(y)` of a density is the probability that it gives to the cell of the count, from `y − ½` to `y + ½`.
 
+mod candidate;
+
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
+use self::candidate::Candidate;
 use super::engine::key;
-use super::{Kind, Model, Observation, Prediction, Row};
+use super::{Kind, Model, Observation, Row};
 use crate::{ModelError, check};
 
 /// Rows after which a trial ends.
@@ -39,9 +42,6 @@ const MARGIN: f64 = 1.0;
 
 /// Standard errors beyond which a mean difference is no chance.
 const STANDARD_ERRORS: f64 = 2.0;
-
-/// The probability of a cell below which the difference of two others has too few digits.
-const DIGITS: f64 = 1e-9;
 
 /// The least share of zeros among counts.
 const FEWEST_ZEROS: f64 = 0.02;
@@ -85,101 +85,9 @@ pub struct Trial {
     labels: HashMap<u64, u64>,
 }
 
-#[derive(Debug, Clone)]
-struct Candidate {
-    model: Model,
-    /// Whether it is out where most labels are one number.
-    is_heavy: bool,
-    /// Whether its densities are compared with probabilities of counts.
-    in_cells: bool,
-    /// The sum of the log probabilities of the labels, after each row.
-    scores: Vec<f64>,
-    /// The squared error of the mean at each row; not finite where there is no mean.
-    errors: Vec<f64>,
-    /// How many nats it was behind the best in each pass that has ended, and the errors of the second halves of these.
-    before: (Vec<f64>, Vec<f64>),
-    /// How many nats it was behind the best when it was given up, if it was; infinite where it could not learn a row.
-    out: Option<f64>,
-}
-
-impl Candidate {
-    fn new(model: Model) -> Self {
-        let (scores, errors, before) = Default::default();
-        Self { model, is_heavy: false, in_cells: false, scores, errors, before, out: None }
-    }
-
-    /// Predicts a label and then learns it. Where the prediction is beyond floats, the log evidence tells what the label adds to it.
-    ///
-    /// # Errors
-    /// Those of the model.
-    fn learn(&mut self, row: Row<'_>, observed: Observation) -> Result<(), ModelError> {
-        let before = self.model.evidence();
-        let predicted = self.model.predict_and_update(row, observed)?;
-        let mean = predicted.as_ref().ok().and_then(Prediction::mean);
-        self.errors.push(mean.map_or(f64::NAN, |mean| (observed.label - mean).powi(2)));
-        let told = predicted.and_then(|predicted| {
-            let density = predicted.log_density_of(observed)?;
-            if self.in_cells { of_cell(&predicted, observed.label, density) } else { Ok(density) }
-        });
-        let told = told.ok();
-        let of_label = told.filter(|told| told.is_finite()).map(|told| observed.weight * told);
-        let score = of_label.unwrap_or_else(|| self.model.evidence() - before);
-        self.scores.push(self.scores.last().unwrap_or(&0.0) + score);
-        Ok(())
-    }
-
-    /// Learns rows up to the first that it refuses, and returns how many.
-    fn learn_until_refused<'r>(&mut self, mut rows: impl Iterator<Item = (Row<'r>, Observation)>) -> usize {
-        let before = self.scores.len();
-        let _refused = rows.try_for_each(|(row, observed)| self.learn(row, observed));
-        self.scores.len() - before
-    }
-
-    /// Forgets the scores of the last rows.
-    fn forget(&mut self, rows: usize) {
-        for of_rows in [&mut self.scores, &mut self.errors] {
-            of_rows.truncate(of_rows.len() - rows);
-        }
-    }
-
-    /// The log probability of the labels after the first half of the rows; after several passes by how much it was less than the best, in the median.
-    fn gained(&self) -> Option<f64> {
-        let n = self.scores.len();
-        let at = |rows: usize| if rows == 0 { 0.0 } else { self.scores[rows - 1] };
-        let of_pass = if n == 0 { self.middle() } else { Some(at(n) - at(n / 2)) };
-        of_pass.filter(|gained| self.out.is_none() && gained.is_finite())
-    }
-
-    /// The median of the passes that have ended.
-    fn middle(&self) -> Option<f64> {
-        let mut behind = self.before.0.clone();
-        behind.sort_by(f64::total_cmp);
-        behind.get(behind.len() / 2).map(|behind| -behind)
-    }
-
-    /// The errors of the second half of the rows, of each pass.
-    fn late_errors(&self) -> impl Iterator<Item = &f64> {
-        self.before.1.iter().chain(&self.errors[self.errors.len() / 2..])
-    }
-
-    /// Ends a pass, in which it was so far behind the best.
-    fn end(&mut self, behind: f64) {
-        let late = self.errors.split_off(self.errors.len() / 2);
-        self.before.0.push(behind);
-        self.before.1.extend(late);
-        self.scores.clear();
-        self.errors.clear();
-    }
-}
-
-/// The log probability of the cell of a count under a density, which is near the log density where the cell is a small part of a tail.
-///
-/// # Errors
-/// Those of the prediction.
-fn of_cell(predicted: &Prediction, count: f64, density: f64) -> Result<f64, ModelError> {
-    let (above, below) = (predicted.below(count + 0.5)?, predicted.below(count - 0.5)?);
-    let mass = above.zip(below).map_or(0.0, |(above, below)| above.1 - below.1);
-    Ok(if mass > DIGITS { mass.ln() } else { density.min(DIGITS.ln()) })
+/// Whether candidates that are far behind are given up after so many rows.
+fn is_look(rows: u64) -> bool {
+    rows.is_multiple_of(FEWEST_ROWS) && (rows / FEWEST_ROWS).is_power_of_two()
 }
 
 /// What `work` makes of each of `items`, in their order. The last are begun first: with kinds of models they take the longest.
@@ -357,18 +265,18 @@ impl Trial {
         Ok(())
     }
 
-    /// [`learn`](Self::learn) for each of many rows (`n × inputs`, row by row), until the trial is over; rows that all refuse are left out. The
-    /// labels are known before the first is learned, so that a point mass costs no candidate's time. The candidates learn on so many `threads`, which
-    /// changes no bit.
-    pub fn learn_all(&mut self, rows: &[f64], observed: &[Observation], threads: usize) {
-        for observed in observed {
+    /// [`learn`](Self::learn) for each of many rows, until the trial is over; rows that all refuse are left out. The labels are known before the first
+    /// is learned, so that a point mass costs no candidate's time. The candidates learn on so many `threads`, which changes no bit.
+    pub fn learn_all(&mut self, rows: &[(Row<'_>, Observation)], threads: usize) {
+        let rows = &rows[..rows.len().min(Self::MOST_ROWS)];
+        for (_, observed) in rows {
             self.see(observed);
         }
         if self.has_point_mass() {
             let heavy = self.others.iter_mut().filter(|own| own.is_heavy && own.out.is_none());
             heavy.for_each(|own| own.out = Some(f64::INFINITY));
         }
-        self.learn_in_order(rows, observed, &(0..observed.len()).collect::<Vec<_>>(), threads);
+        self.learn_in_order(rows, threads);
     }
 
     /// Learns the rows of [`learn_all`](Self::learn_all) once more, from nothing and in another order: one pass can fail in one order and not in others,
@@ -376,7 +284,7 @@ impl Trial {
     ///
     /// # Errors
     /// A model of settings that can no longer be made.
-    pub fn learn_again(&mut self, rows: &[f64], observed: &[Observation], threads: usize) -> Result<(), ModelError> {
+    pub fn learn_again(&mut self, rows: &[(Row<'_>, Observation)], threads: usize) -> Result<(), ModelError> {
         if self.candidates().filter(|candidate| candidate.out.is_none()).count() < 2 {
             return Ok(());
         }
@@ -384,26 +292,26 @@ impl Trial {
         for candidate in self.remaining() {
             candidate.model = candidate.model.emptied()?;
         }
-        let mut order: Vec<usize> = (0..observed.len()).collect();
-        let first = observed.len() * self.plain.before.0.len();
+        let first = rows.len() * self.plain.before.0.len();
+        let mut order: Vec<usize> = (0..rows.len()).collect();
         order.sort_by_key(|i| key((first + i) as u64));
         let all = std::mem::take(&mut self.rows);
-        self.learn_in_order(rows, observed, &order, threads);
+        self.learn_in_order(&order.into_iter().map(|i| rows[i]).collect::<Vec<_>>(), threads);
         self.end_pass();
         self.rows = all.max(self.rows);
         Ok(())
     }
 
-    /// Rows in this order, as [`learn_row`](Self::learn_row) learns them one by one: each candidate learns those up to the next look at all.
-    fn learn_in_order(&mut self, rows: &[f64], observed: &[Observation], order: &[usize], threads: usize) {
-        let inputs = rows.len() / observed.len().max(1);
-        let mut left = order;
+    /// Learns rows as [`learn_row`](Self::learn_row) does one by one: each candidate those up to the next look at all.
+    fn learn_in_order(&mut self, rows: &[(Row<'_>, Observation)], threads: usize) {
+        let mut left = rows;
         while !left.is_empty() && !self.is_over() {
-            let look = (0..).map(|k| FEWEST_ROWS << k).find(|look| *look > self.rows).unwrap_or(MOST_ROWS);
-            let many = left.len().min((look.min(MOST_ROWS) - self.rows) as usize);
-            let part = || left[..many].iter().map(|&i| (Row::Dense(&rows[i * inputs..(i + 1) * inputs]), observed[i]));
-            let learned =
-                in_threads(self.remaining().collect(), threads, |candidate| candidate.learn_until_refused(part()));
+            let to_look =
+                (1..=MOST_ROWS - self.rows).find(|rows| is_look(self.rows + rows)).unwrap_or(MOST_ROWS - self.rows);
+            let many = left.len().min(usize::try_from(to_look).unwrap_or(usize::MAX));
+            let learned = in_threads(self.remaining().collect(), threads, |candidate| {
+                candidate.learn_until_refused(&left[..many])
+            });
             let most = learned.iter().copied().max().unwrap_or(0);
             // Of those that refused a row that another learned.
             let last = learned.iter().copied().filter(|own| *own < most).max();
@@ -419,7 +327,7 @@ impl Trial {
     /// Counts rows, and gives up those that are far behind where it is time for it.
     fn count(&mut self, rows: u64) {
         self.rows += rows;
-        if rows > 0 && self.rows.is_multiple_of(FEWEST_ROWS) && (self.rows / FEWEST_ROWS).is_power_of_two() {
+        if rows > 0 && is_look(self.rows) {
             self.give_up();
         }
     }
@@ -526,13 +434,13 @@ mod tests {
             let others = vec![new(Kind::Robust { transform: Transform::Identity, unit: (0.0, 1.0) })];
             let mut trial = Trial::new(new(Kind::Number { transform: Transform::Identity, noise: (0.5, 0.1) }), others);
             let label = |t: u32| if t % 6 < zeros { 0.0 } else { 5.0 + f64::from(t * 7 % 11) };
-            let observed: Vec<Observation> = (0..120).map(|t| Observation::new(label(t))).collect();
-            let rows: Vec<f64> = (0..120).map(|t| f64::from(t * 5 % 13)).collect();
+            let inputs: Vec<[f64; 1]> = (0..120).map(|t| [f64::from(t * 5 % 13)]).collect();
+            let rows: Vec<_> = (0..).zip(&inputs).map(|(t, x)| (Row::Dense(x), Observation::new(label(t)))).collect();
             if at_once {
-                trial.learn_all(&rows, &observed, 2);
+                trial.learn_all(&rows, 2);
             } else {
-                for (row, observed) in rows.iter().zip(&observed) {
-                    trial.learn(Row::Dense(&[*row]), *observed).unwrap();
+                for (row, observed) in rows {
+                    trial.learn(row, observed).unwrap();
                 }
             }
             (trial.chosen(), trial.behind()[1].1)
@@ -584,13 +492,13 @@ mod tests {
         let robust = Kind::Robust { unit: (0.0, 1.0), transform: Transform::Identity };
         let mut trial =
             Trial::new(new(Kind::Number { noise: (0.5, 0.1), transform: Transform::Identity }), vec![new(robust)]);
-        let rows: Vec<f64> = (0..80).map(|t| f64::from(t * 7 % 11)).collect();
-        let label = |t: u32| rows[t as usize] + f64::from(t * t % 7) + if t.is_multiple_of(9) { 40.0 } else { 0.0 };
-        let observed: Vec<Observation> = (0..80).map(|t| Observation::new(label(t))).collect();
-        trial.learn_all(&rows, &observed, 2);
+        let inputs: Vec<[f64; 1]> = (0..80).map(|t| [f64::from(t * 7 % 11)]).collect();
+        let label = |t: u32| f64::from(t * 7 % 11 + t * t % 7) + if t.is_multiple_of(9) { 40.0 } else { 0.0 };
+        let rows: Vec<_> = (0..).zip(&inputs).map(|(t, x)| (Row::Dense(x), Observation::new(label(t)))).collect();
+        trial.learn_all(&rows, 2);
         let one = trial.clone();
         for _ in 0..2 {
-            trial.learn_again(&rows, &observed, 2).unwrap();
+            trial.learn_again(&rows, 2).unwrap();
         }
         assert_eq!((trial.rows(), one.rows(), trial.chosen()), (80, 80, robust));
         let passes = &trial.plain.before;
@@ -610,18 +518,18 @@ mod tests {
             |t: u32| if t == 70 { -1.0 } else { (0.2 * f64::from(t * 7 % 11) + row(t)[1]).exp() + f64::from(t % 3) };
         let log = Kind::Number { transform: Transform::Log, noise: (0.5, 0.1) };
         let robust = Kind::Robust { transform: Transform::Identity, unit: (0.0, 1.0) };
-        let observed: Vec<Observation> = (0..150).map(|t| Observation::new(label(t))).collect();
-        let rows: Vec<f64> = (0..150).flat_map(row).collect();
+        let inputs: Vec<[f64; 2]> = (0..150).map(row).collect();
+        let rows: Vec<_> = (0..).zip(&inputs).map(|(t, x)| (Row::Dense(x), Observation::new(label(t)))).collect();
         for (others, learned) in [(vec![log, robust], 149), (vec![log], 70)] {
             let plain = Kind::Number { transform: Transform::Identity, noise: (0.5, 0.1) };
             let mut each = Trial::new(new(plain), others.into_iter().map(new).collect());
             let mut all = [each.clone(), each.clone()];
-            for (t, observed) in (0..).zip(&observed) {
-                assert_eq!(each.learn(Row::Dense(&row(t)), *observed).is_err(), t == 30);
+            for (t, (row, observed)) in rows.iter().enumerate() {
+                assert_eq!(each.learn(*row, *observed).is_err(), t == 30);
             }
             assert_eq!(each.rows(), learned);
             for (all, threads) in all.iter_mut().zip(1..) {
-                all.learn_all(&rows, &observed, threads);
+                all.learn_all(&rows, threads);
                 assert_eq!((each.rows(), each.behind()), (all.rows(), all.behind()));
             }
         }

@@ -7,7 +7,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
 use vi_core::Row;
 use vi_models::Transform;
-use vi_models::online::{Kind, Model, Start, Trial};
+use vi_models::online::{Kind, Model, Observation, Start, Trial};
 
 use crate::TermsError;
 use crate::table::document::Pass;
@@ -186,10 +186,12 @@ pub(crate) fn chosen(
             Err(_) => {}
         }
     }
-    trial.learn_all(&values, &observed, plan.threads);
-    if observed.len() <= FEW {
+    let row = |i: usize| Row::Dense(&values[i * schema.width()..(i + 1) * schema.width()]);
+    let rows: Vec<(Row<'_>, Observation)> = observed.into_iter().enumerate().map(|(i, seen)| (row(i), seen)).collect();
+    trial.learn_all(&rows, plan.threads);
+    if rows.len() <= FEW {
         for _ in 1..PASSES {
-            trial.learn_again(&values, &observed, plan.threads)?;
+            trial.learn_again(&rows, plan.threads)?;
         }
     }
     let kind = trial.chosen();

@@ -78,8 +78,16 @@ fn of_label(document: &Document) -> String {
     let mut text = String::new();
     if let Some((freedom, scale)) = noise(&document.model) {
         let of = transform_in_words(&document.model).map_or_else(String::new, |of| format!(" of the {of}"));
-        let (freedom, scale) = (number(freedom), number(scale));
-        add(&mut text, &format!("noise         Student-t, {freedom} degrees of freedom, scale {scale}{of}\n"));
+        let scale = number(scale);
+        let words = freedom.map_or_else(
+            || format!("Gaussian, deviation {scale}"),
+            |freedom| format!("Student-t, {} degrees of freedom, scale {scale}", number(freedom)),
+        );
+        add(&mut text, &format!("noise         {words}{of}\n"));
+    }
+    if let Ok(Some((size, Interval { lower, upper }))) = size(&document.model) {
+        let [size, lower, upper] = [size, lower, upper].map(number);
+        add(&mut text, &format!("spread        variance of a count mean + mean²/{size}, {lower} to {upper}\n"));
     }
     if let Ok(Some((share, Interval { lower, upper }))) = excess(&document.model) {
         let [share, lower, upper] = [share, lower, upper].map(|share| number(100.0 * share));
@@ -209,13 +217,26 @@ pub fn head(document: &Document) -> String {
     text
 }
 
-/// Degrees of freedom and scale of Student-t noise.
-fn noise(model: &Model) -> Option<(f64, f64)> {
-    match model {
-        Model::Robust(model) => Some(model.noise()),
-        Model::Varying(model) => Some(model.noise()),
-        _ => None,
-    }
+/// Degrees of freedom, none of a Gaussian, and scale of the noise.
+fn noise(model: &Model) -> Option<(Option<f64>, f64)> {
+    let (freedom, scale) = match model {
+        Model::Number(_) => return Some((None, model.prior_unit())),
+        Model::Robust(model) => model.noise(),
+        Model::Varying(model) => model.noise(),
+        _ => return None,
+    };
+    Some((Some(freedom), scale))
+}
+
+/// The size `r` of counts of the variance `m + m²/r`, if it is learned, with its interval.
+fn size(model: &Model) -> Result<Option<(f64, Interval)>, TermsError> {
+    let log_size = match model {
+        Model::LearnedSpread(model) => model.log_size(),
+        Model::ZeroInflated(model) => model.log_size(),
+        _ => return Ok(None),
+    };
+    let Interval { lower, upper } = log_size.interval(LEVEL)?;
+    Ok(Some((log_size.quantile(0.5)?.exp(), Interval { lower: lower.exp(), upper: upper.exp() })))
 }
 
 /// The cut points between classes that have an order, under the names of both, or the log hazards of times between theirs.
@@ -609,6 +630,7 @@ pub fn card(document: &Document) -> Result<Value, TermsError> {
         "noise": noise(&document.model).map(|(freedom, scale)| json!({ "degrees_of_freedom": freedom, "scale": scale })),
         "cut_points": (!cuts.is_empty() && !of_times).then_some(&cuts),
         "log_hazards": of_times.then_some(&cuts),
+        "size": size(&document.model)?.map(|(size, Interval { lower, upper })| json!({ "value": size, "lower": lower, "upper": upper })),
         "excess_zeros": excess(&document.model)?.map(|(share, Interval { lower, upper })| json!({ "share": share, "lower": lower, "upper": upper })),
         "spread": (!spread.is_empty()).then_some(spread),
         "relevance": document.relevance,
