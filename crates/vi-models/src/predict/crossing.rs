@@ -29,6 +29,12 @@ const END: f64 = -36.0;
 /// square root of 1e-11: halving the step squares the error.
 const MASS: f64 = 1e-11;
 const NEAR: f64 = 3e-6;
+/// The steps, in widths of `X` and `σ` together: wide where `X` is near a Gaussian, narrow beside an edge of a skewed density.
+const STEPS: [f64; 5] = [0.5, 0.25, 0.125, 0.0625, 0.03125];
+/// The number of standard deviations `σ` beyond which `Φ` is 1 to rounding.
+const BEYOND: f64 = 8.3;
+/// The same beside the edge of a long tail, for the root of what lies above, which may be little.
+const NEAR_EDGE: f64 = 1e-7;
 /// The number of terms, and the value of `σ`, up to which equal steps over `t` are quicker than over `X`, whose density is
 /// skewed.
 const FEW_TERMS: f64 = 4.0;
@@ -229,14 +235,15 @@ impl Crossing {
         ((even - odd).abs() <= NEAR).then(|| (even + odd).min(1.0))
     }
 
-    /// `E Φ((X−a)/σ)` in equal steps over `X`: half of what its width and `σ` are together, or a half or a quarter of that.
-    /// Returns `None` if these do not converge.
+    /// `E Φ((X−a)/σ)` in equal steps over `X`: half of what its width and `σ` are together, or smaller ones; where the right tail of `X` is
+    /// long, `1 − E Φ((a−X)/σ)` without what lies [`BEYOND`]. Returns `None` if these do not converge.
     fn over_density(&self, a: f64, sigma: f64) -> Option<f64> {
         let (mode, width) = (self.mode(), self.width());
         let (log_top, beyond) = (self.log_density(mode), self.beyond(mode));
         let at_mode = (1.0, normal_cdf((mode - a) / sigma));
-        [0.5, 0.25, 0.125].into_iter().find_map(|part| {
+        STEPS.into_iter().find_map(|part| {
             let step = part * width * (sigma / width.hypot(sigma));
+            let mut has_long_tail = false;
             // The total and the share below, from every second point and from those between.
             let (mut even, mut odd) = (at_mode, (0.0, 0.0));
             for sign in [1.0, -1.0] {
@@ -244,7 +251,7 @@ impl Crossing {
                     if block == MOST_BLOCKS {
                         return None;
                     }
-                    let mut last = 0.0;
+                    let (mut last, mut last_u) = (0.0, 0.0);
                     for (first, sums) in [(1, &mut odd), (2, &mut even)] {
                         let (mut x, mut u) = ([0.0; BLOCK], [0.0; BLOCK]);
                         for i in 0..BLOCK {
@@ -254,15 +261,22 @@ impl Crossing {
                         }
                         let more = sums_of_exp_and_cdf(&x, &u);
                         *sums = (sums.0 + more.0, sums.1 + more.1);
-                        last = x[BLOCK - 1];
+                        (last, last_u) = (x[BLOCK - 1], u[BLOCK - 1]);
                     }
-                    if last <= END {
+                    has_long_tail |= last > END && last_u >= BEYOND;
+                    if last <= END || last_u >= BEYOND {
                         break;
                     }
                 }
             }
             let (total, below) = (even.0 + odd.0, even.1 + odd.1);
-            let mass = step * log_top.exp() * total;
+            let unit = step * log_top.exp();
+            if has_long_tail {
+                let (above, of_even) = (unit * (total - below), 2.0 * unit * (even.0 - even.1));
+                return ((above - of_even).powi(2) <= NEAR_EDGE * NEAR_EDGE * above)
+                    .then(|| (1.0 - above).clamp(0.0, 1.0));
+            }
+            let mass = unit * total;
             let near = (below / total - even.1 / even.0).abs() <= NEAR;
             (near && (mass - 1.0).abs() <= MASS).then(|| (below / total).min(1.0))
         })
@@ -309,6 +323,8 @@ mod tests {
             beta(4.0, 9.0),
             beta(3.0, 0.2),
             beta(1e6, 1e7),
+            beta(70.0, 0.05),
+            beta(1e4, 2e-3),
         ] {
             for ratio in [0.02, 0.19, 0.21, 0.5, 2.0, 30.0] {
                 for z in [-2.0, 0.1, 1.0] {
@@ -318,6 +334,19 @@ mod tests {
                     let adaptive = quadrature::average(|t| crossing.above(t), a, sigma * sigma).unwrap();
                     assert!((found - adaptive).abs() < 1e-10, "{crossing:?}, {ratio}, {z}: {found} {adaptive}");
                 }
+            }
+        }
+    }
+
+    /// A tail of `36/β` is longer than all steps together.
+    #[test]
+    fn a_long_tail_takes_equal_steps_too() {
+        for (crossing, sigma) in [(beta(70.0, 0.05), 3.0), (beta(1e4, 2e-3), 1.5), (beta(500.0, 0.01), 12.0)] {
+            for z in [-2.0, 0.0, 2.0] {
+                let a = crossing.alpha.ln() + z * sigma;
+                let found = crossing.over_density(a, sigma).unwrap();
+                let adaptive = quadrature::average(|t| crossing.above(t), a, sigma * sigma).unwrap();
+                assert!((found - adaptive).abs() < 1e-10, "{crossing:?}, {sigma}, {z}: {found} {adaptive}");
             }
         }
     }
