@@ -35,6 +35,8 @@ const STEPS: [f64; 5] = [0.5, 0.25, 0.125, 0.0625, 0.03125];
 const BEYOND: f64 = 8.3;
 /// The same beside the edge of a long tail, for the root of what lies above, which may be little.
 const NEAR_EDGE: f64 = 1e-7;
+/// What lies above is told to rounding only where it is more.
+const LEAST_ABOVE: f64 = 1e-12;
 /// The number of terms, and the value of `σ`, up to which equal steps over `t` are quicker than over `X`, whose density is
 /// skewed.
 const FEW_TERMS: f64 = 4.0;
@@ -273,7 +275,7 @@ impl Crossing {
             let unit = step * log_top.exp();
             if has_long_tail {
                 let (above, of_even) = (unit * (total - below), 2.0 * unit * (even.0 - even.1));
-                return ((above - of_even).powi(2) <= NEAR_EDGE * NEAR_EDGE * above)
+                return ((above - of_even).powi(2) <= NEAR_EDGE * NEAR_EDGE * above.max(LEAST_ABOVE))
                     .then(|| (1.0 - above).clamp(0.0, 1.0));
             }
             let mass = unit * total;
