@@ -42,7 +42,7 @@ pub(super) const THREE: [(f64, f64); 3] =
 /// are integrals of a Gaussian to 1e-13, and to 1e-4 where it is narrower by [`FITS`]`.0`.
 const LOOKS: [f64; 11] = [-4.0, -3.2, -2.4, -1.6, -0.8, 0.0, 0.8, 1.6, 2.4, 3.2, 4.0];
 
-/// What a deviation may be of the one thought of, and how often it is sought.
+/// The limits of a deviation as a share of the expected one, and of the number of searches.
 const FITS: (f64, f64) = (0.56, 1.3);
 const MOST_SEARCHES: usize = 8;
 

@@ -85,12 +85,12 @@ pub struct Trial {
     labels: HashMap<u64, u64>,
 }
 
-/// Whether candidates that are far behind are given up after so many rows.
+/// Whether this number of rows is one at which candidates far behind are given up.
 fn is_look(rows: u64) -> bool {
     rows.is_multiple_of(FEWEST_ROWS) && (rows / FEWEST_ROWS).is_power_of_two()
 }
 
-/// What `work` makes of each of `items`, in their order. The last are begun first: with kinds of models they take the longest.
+/// The results of `work` on each of `items`, in their order. The last ones start first, since later kinds of models take the longest.
 fn in_threads<T: Send, A: Send>(items: Vec<T>, threads: usize, work: impl Fn(T) -> A + Sync) -> Vec<A> {
     let mut made: Vec<Option<A>> = items.iter().map(|_| None).collect();
     let helpers = threads.min(items.len()).saturating_sub(1);
@@ -266,7 +266,7 @@ impl Trial {
     }
 
     /// [`learn`](Self::learn) for each of many rows, until the trial is over; rows that all refuse are left out. The labels are known before the first
-    /// is learned, so that a point mass costs no candidate's time. The candidates learn on so many `threads`, which changes no bit.
+    /// is learned, so that a point mass costs no candidate's time. The candidates learn on up to `threads` threads; the number changes no bit.
     pub fn learn_all(&mut self, rows: &[(Row<'_>, Observation)], threads: usize) {
         let rows = &rows[..rows.len().min(Self::MOST_ROWS)];
         for (_, observed) in rows {

@@ -29,14 +29,13 @@ const END: f64 = -36.0;
 /// square root of 1e-11: halving the step squares the error.
 const MASS: f64 = 1e-11;
 const NEAR: f64 = 3e-6;
+/// The limit of the difference between the two sums beside a long tail, as a share of the root of the mass above, and the least mass that counts there.
+const NEAR_EDGE: f64 = 1e-7;
+const LEAST_ABOVE: f64 = 1e-12;
 /// The steps, in widths of `X` and `σ` together: wide where `X` is near a Gaussian, narrow beside an edge of a skewed density.
 const STEPS: [f64; 5] = [0.5, 0.25, 0.125, 0.0625, 0.03125];
 /// The number of standard deviations `σ` beyond which `Φ` is 1 to rounding.
 const BEYOND: f64 = 8.3;
-/// The same beside the edge of a long tail, for the root of what lies above, which may be little.
-const NEAR_EDGE: f64 = 1e-7;
-/// What lies above is told to rounding only where it is more.
-const LEAST_ABOVE: f64 = 1e-12;
 /// The number of terms, and the value of `σ`, up to which equal steps over `t` are quicker than over `X`, whose density is
 /// skewed.
 const FEW_TERMS: f64 = 4.0;

@@ -59,7 +59,7 @@ pub(crate) struct Plan {
     pub(crate) counted: bool,
     /// Whether a sample of the rows is kept.
     pub(crate) keep_sample: bool,
-    /// How many threads families are tried on.
+    /// The number of threads for the trial of families.
     pub(crate) threads: usize,
     /// How many inputs that follow one another share a prior scale.
     pub(crate) blocks: Vec<usize>,

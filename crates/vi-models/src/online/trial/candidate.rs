@@ -70,7 +70,7 @@ impl Candidate {
     }
 
     /// The median of the passes that have ended.
-    pub(super) fn middle(&self) -> Option<f64> {
+    fn middle(&self) -> Option<f64> {
         let mut behind = self.before.0.clone();
         behind.sort_by(f64::total_cmp);
         behind.get(behind.len() / 2).map(|behind| -behind)
