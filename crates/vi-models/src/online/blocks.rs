@@ -92,7 +92,7 @@ pub(super) fn factors(
     weights: ScaledWeights,
     (blocks, relative): (&[usize], &[f64]),
     reach: f64,
-    gain: impl Fn(ScaleChange) -> f64,
+    gain: &dyn Fn(ScaleChange) -> f64,
 ) -> Result<Option<Vec<f64>>, Error> {
     let Some(mut parts) = Whitened::parts(belief, weights)? else { return Ok(None) };
     let predictors = weights.predictors / parts.len();
@@ -124,7 +124,7 @@ pub(super) fn factors(
                 let ScaleChange { log_det, quadratic } = total;
                 ScaleChange { log_det: log_det + change.log_det, quadratic: quadratic + change.quadratic }
             };
-            let found = nodes(&near, |r| gain(change(r.ln())))?.nodes;
+            let found = nodes(&near, &|r| gain(change(r.ln())))?.nodes;
             let to = found.into_iter().map(|(r, share)| share * r.ln()).sum();
             let step: f64 = to - before;
             if step.abs() < STILL {
@@ -169,7 +169,7 @@ pub(super) fn wider(
     (belief, scale): (&AnyBelief, f64),
     weights: ScaledWeights,
     (blocks, relative): (&[usize], &[f64]),
-    gain: impl Fn(ScaleChange) -> f64,
+    gain: &dyn Fn(ScaleChange) -> f64,
 ) -> Result<Option<Vec<f64>>, Error> {
     let Some(parts) = Whitened::parts(belief, weights)? else { return Ok(None) };
     let predictors = weights.predictors / parts.len();

@@ -21,7 +21,7 @@ use super::family::GlmFamily;
 use super::observation::{Observation, Size};
 use super::pair::Pair;
 use super::profile::profile;
-use super::spread::{FIVE, THREE, log_ratio};
+use super::spread::{FIVE, THREE, counts, log_ratio};
 use crate::ModelError;
 use crate::likelihood::{NegativeBinomial, ZeroInflated};
 
@@ -195,16 +195,13 @@ impl ScalarFamily for InflatedCounts {
         seen: &[Projection],
         has_level: bool,
     ) -> Result<(Inflation, f64), Error> {
+        let points = counts(observed, seen)?;
         let rows = |z: [f64; 2], level: f64| -> Result<[f64; 3], Error> {
-            let state = Inflation { z: Pair::at(z), level, response: [0.0; 2] };
+            let inflated = self.likelihood(&Inflation { z: Pair::at(z), level, response: [0.0; 2] }, 1.0)?;
             let mut sums = [0.0; 3];
-            for (observed, seen) in observed.iter().zip(seen) {
-                let likelihood = row_likelihood(self, &state, observed)?;
-                let deviation = seen.variance.sqrt();
-                for (node, weight) in THREE {
-                    let found = likelihood.derivatives(observed.label, seen.mean + deviation * node);
-                    sums.iter_mut().zip(found).for_each(|(sum, found)| *sum += weight * found);
-                }
+            for (label, t, weight) in &points {
+                let found = inflated.derivatives(*label, *t);
+                sums.iter_mut().zip(found).for_each(|(sum, found)| *sum += weight * found);
             }
             Ok(sums)
         };

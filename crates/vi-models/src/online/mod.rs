@@ -119,6 +119,7 @@ mod scale;
 mod settings;
 mod softmax;
 mod spread;
+mod summed;
 mod survival;
 mod target;
 mod trial;

@@ -68,7 +68,7 @@ pub(super) struct Scales {
 ///
 /// # Errors
 /// `NonFinite` where `E` is NaN.
-pub(super) fn nodes(prior: &ScalePrior, log_evidence: impl Fn(f64) -> f64) -> Result<Scales, Error> {
+pub(super) fn nodes(prior: &ScalePrior, log_evidence: &dyn Fn(f64) -> f64) -> Result<Scales, Error> {
     let joint = |u: f64| prior.log_density(u) + log_evidence(u.exp());
     let (mut low, mut high) = (prior.lowest.ln(), prior.highest.ln());
     let coarse = Table::new(low, high, COARSE, &joint)?;
@@ -98,7 +98,7 @@ struct Table {
 }
 
 impl Table {
-    fn new(low: f64, high: f64, points: usize, of: &impl Fn(f64) -> f64) -> Result<Self, Error> {
+    fn new(low: f64, high: f64, points: usize, of: &dyn Fn(f64) -> f64) -> Result<Self, Error> {
         let step = (high - low) / (points - 1) as f64;
         let log: Vec<f64> = (0..points).map(|i| of(low + step * i as f64)).collect();
         let highest = log.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn a_flat_evidence_gives_the_rule_of_hermite() {
         let prior = ScalePrior { centre: 2.0, spread: 0.5, lowest: 1e-4, highest: 1e5 };
-        let scales = nodes(&prior, |_| 0.0).unwrap();
+        let scales = nodes(&prior, &|_| 0.0).unwrap();
         let expected = [(-3.0_f64.sqrt(), 1.0 / 6.0), (0.0, 2.0 / 3.0), (3.0_f64.sqrt(), 1.0 / 6.0)];
         for ((s, weight), (z, of)) in scales.nodes.iter().zip(expected) {
             // The grid's sums are trapezoidal, exact beyond rounding for a Gaussian cut at 20 nats: e⁻²⁰ relative.
@@ -167,10 +167,10 @@ mod tests {
     #[test]
     fn sharp_evidence_narrows_the_nodes_about_its_peak() {
         // A Gaussian of width 0.02 at s = 3 times one of width 1.5.
-        let scales = nodes(&ScalePrior::PREDICTOR, |s| -0.5 * ((s.ln() - 3.0_f64.ln()) / 0.02).powi(2)).unwrap();
+        let scales = nodes(&ScalePrior::PREDICTOR, &|s| -0.5 * ((s.ln() - 3.0_f64.ln()) / 0.02).powi(2)).unwrap();
         assert!((scales.nodes[1].0 / 3.0 - 1.0).abs() < 1e-3);
         assert!((scales.nodes[2].0.ln() - 3.0_f64.ln() - 0.02 * 3.0_f64.sqrt()).abs() < 1e-3);
-        assert!(nodes(&ScalePrior::PREDICTOR, |_| f64::NAN).is_err());
+        assert!(nodes(&ScalePrior::PREDICTOR, &|_| f64::NAN).is_err());
     }
 
     #[test]

@@ -57,7 +57,7 @@ impl<F: Family> Engine<F> {
         let weights = self.family.scaled_weights(self.design.columns(), self.design.inputs);
         let (belief, gain) = ((&best.belief, best.prior_scale), self.gain(best));
         let reach = if self.family.tells_near() { REACH } else { f64::INFINITY };
-        let Some(factors) = factors(belief, weights, (&self.settings.blocks, &design.relative), reach, gain)? else {
+        let Some(factors) = factors(belief, weights, (&self.settings.blocks, &design.relative), reach, &gain)? else {
             return Ok(None);
         };
         self.with_factors(design, members, &factors).map(Some)
@@ -70,7 +70,7 @@ impl<F: Family> Engine<F> {
         let Some(best) = best(members).filter(|_| asked && !self.family.tells_near()) else { return Ok(None) };
         let weights = self.family.scaled_weights(self.design.columns(), self.design.inputs);
         let blocks = (self.settings.blocks.as_slice(), design.relative.as_slice());
-        wider((&best.belief, best.prior_scale), weights, blocks, self.gain(best))
+        wider((&best.belief, best.prior_scale), weights, blocks, &self.gain(best))
     }
 
     /// The nats that a change of the prior adds to a member's log evidence.

@@ -118,7 +118,7 @@ pub(super) fn first_scales<F: Family>(settings: &OnlineSettings, family: &F) -> 
             let total: f64 = densities.iter().map(|(_, density)| density).sum();
             densities.map(|(scale, density)| (scale, density / total)).into()
         }
-        PriorScale::Learned if moves(settings) => nodes(&family.scale_prior(), |_| 0.0)?.nodes,
+        PriorScale::Learned if moves(settings) => nodes(&family.scale_prior(), &|_| 0.0)?.nodes,
         // Without a covariance whose prior could be changed the scales are fixed, one prior spread apart.
         PriorScale::Learned => {
             let ScalePrior { centre, spread, .. } = family.scale_prior();
@@ -352,7 +352,7 @@ fn placed_or_one<F: Family>(
 ) -> Result<Option<Placed<F::State>>, Error> {
     let weights = family.scaled_weights(design.columns(), design.inputs);
     let Some(curve) = Curve::new(family, members, weights, known)? else { return Ok(None) };
-    let Scales { nodes, log_evidence } = nodes(&family.scale_prior(), |scale| curve.at(scale))?;
+    let Scales { nodes, log_evidence } = nodes(&family.scale_prior(), &|scale| curve.at(scale))?;
     if one && let Some(member) = curve.one(&nodes)? {
         return Ok(Some((vec![member], log_evidence)));
     }
@@ -380,7 +380,7 @@ pub(super) fn fitted_where_likely<F: Family, E>(
     for within in [close, NEAR, NEAR, NEAR, NEAR, NEAR] {
         let Ok(Some(curve)) = Curve::new(family, &members, weights, known) else { break };
         let curve = Curve { is_verified: true, ..curve };
-        let Ok(found) = nodes(&family.scale_prior(), |scale| curve.at(scale)) else { break };
+        let Ok(found) = nodes(&family.scale_prior(), &|scale| curve.at(scale)) else { break };
         let ends = [0, members.len() - 1].map(|k| members[k].prior_scale);
         let mut more = Vec::new();
         for (scale, share) in found.nodes {
