@@ -126,7 +126,7 @@ fn chosen(
     let (least, most, together) = CURVE;
     let each = (share / curved.len().max(1)).clamp(1, (together / curved.len().max(1)).clamp(least, most));
     // Where curves are many and narrow, those that labels ask for come first.
-    let favoured = if curved.len() > MANY && each < least {
+    let favoured = if curved.len() > MANY && each < least && share > 0 {
         let all: Vec<usize> = curved.iter().map(|one| one.input).collect();
         by_labels(Rows { values: labelled.0, ..rows }, labelled.1, &all)?
     } else {
@@ -261,6 +261,9 @@ mod tests {
         let (plain, asked) = (widths((&[], &[])), widths((&rows, &labels)));
         assert!(plain.1 == [3; 20] && asked.1[7] == 15 && asked.1[0] == 2, "{plain:?} {asked:?}");
         assert!(asked.0 <= Budget::default().weights, "{}", asked.0);
+        // Without room for a curve the labels are not looked at: a full covariance of all numbers would tell nothing.
+        let (none, unreadable) = (Budget { weights: 20, rows: 4 }, vec![f64::NAN; rows.len()]);
+        assert!(Terms::automatic(&inputs, &rows, (&unreadable, &labels), Shape::Pairs, &none, &mut rng).is_ok());
     }
 
     #[test]
