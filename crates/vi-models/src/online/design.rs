@@ -336,14 +336,13 @@ impl Design {
         self.inputs + usize::from(self.intercept) + self.cuts
     }
 
-    /// Checks a stored design: it must be one that `settings` can lead to, after some rows if `taken`.
+    /// Checks a stored design: it must be one that `settings` can lead to, after some rows if `taken`; `target` is the family's.
     ///
     /// # Errors
     /// `Dimension`, `NonFinite`, `Entry`, `Index`; [`ModelError::Document`].
-    pub(super) fn check(&self, settings: &OnlineSettings, taken: bool) -> Result<(), ModelError> {
+    pub(super) fn check(&self, settings: &OnlineSettings, target: Target, taken: bool) -> Result<(), ModelError> {
         blocks::check_relative(&settings.blocks, &self.relative)?;
         let relative = self.relative.clone();
-        let target = Target::plain(self.target.transform);
         let plain = Self { relative, target, cuts: self.cuts, ..Self::plain(self.inputs, settings.intercept) };
         let unlike = Err(ModelError::Document { what: "standardisation and its settings" });
         match (&settings.standardise, settings.standardise.by_rows()) {

@@ -297,7 +297,8 @@ macro_rules! approximate {
         impl $(<$generic: $bound>)? $model $(<$generic>)? {
             /// Sweeps over all kept rows until the posterior along each row agrees with its tilted density, by [expectation
             /// propagation](vi_core::refine::expectation_propagation). The rows are all those since the model was made; learning
-            /// can go on afterwards. The info's `bounds` is the log evidence at the prior scale with the largest share. Cost
+            /// can go on afterwards. Parameters beside the weights, such as a learned size or noise, are learned anew in turns with
+            /// sweeps. The info's `bounds` is the log evidence at the prior scale with the largest share. Cost
             /// `3np²` flops a sweep, for each prior scale. Scales that are still being taken from the first rows are fixed as
             /// they are.
             ///

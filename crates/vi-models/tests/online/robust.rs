@@ -3,7 +3,11 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal, StudentT};
-use vi_models::online::{BeliefKind, Memory, OnlineLinear, OnlineRobust, OnlineSettings, Standardise};
+use vi_core::batch::BatchSettings;
+use vi_core::refine::RefineSettings;
+use vi_models::online::{
+    BeliefKind, Memory, Observation, OnlineLinear, OnlineRobust, OnlineSettings, OnlineVarying, Row, Standardise,
+};
 use vi_models::{Marginal, ModelError, Transform};
 
 const WEIGHTS: [f64; 3] = [1.0, -0.5, 0.25];
@@ -194,4 +198,69 @@ fn a_fading_memory_follows_the_scale() {
     }
     let (_, scale) = model.noise();
     assert!((1.5..4.0).contains(&scale), "{scale}");
+}
+
+/// Refinement leaves a model of labels in any unit where all its rows put it, and tells the evidence in the caller's unit.
+#[test]
+fn refinement_is_in_the_units_of_the_labels() {
+    let tails = StudentT::new(3.0).unwrap();
+    let (rows, labels) = rows(400, 5, |rng| tails.sample(rng));
+    let settings = OnlineSettings { keep_rows: true, ..OnlineSettings::default() };
+    let refined = |labels: &[f64], over: bool| {
+        let mut model = OnlineRobust::with_settings(3, settings.clone(), (0.0, 1.0)).unwrap();
+        model.update_batch(&rows, labels).unwrap();
+        let before = model.clone();
+        if over {
+            let passed = model.refine_over::<ModelError>(&BatchSettings::default(), |take| {
+                let mut both = rows.chunks(3).zip(labels);
+                both.try_for_each(|(x, y)| take(Row::Dense(x), Observation::new(*y)))
+            });
+            passed.unwrap();
+        } else {
+            model.refine(&RefineSettings::default()).unwrap();
+        }
+        (before, model)
+    };
+    let far: Vec<f64> = labels.iter().map(|y| 1000.0 * y + 1e5).collect();
+    for over in [false, true] {
+        let (before, after) = refined(&far, over);
+        for (before, after) in weights(&before).iter().zip(weights(&after)) {
+            // The first rows were fitted together and the others learned one by one, which is a part of a deviation.
+            let (moved, spread) = (after.mean() - before.mean(), before.standard_deviation());
+            assert!(moved.abs() < 0.5 * spread, "{over}: {moved} {spread}");
+            assert!((after.standard_deviation() / spread - 1.0).abs() < 0.2, "{over}: {}", after.standard_deviation());
+        }
+        // One pass and the best Gaussian differ by some nats at most; the bound leaves out what the noise may be.
+        assert!(
+            (after.evidence() - before.evidence()).abs() < 12.0,
+            "{over}: {} {}",
+            after.evidence(),
+            before.evidence()
+        );
+        let (_, plain) = refined(&labels, over);
+        let jacobian = 400.0 * 1000.0_f64.ln();
+        // Sweeps end at a tolerance of 1e-6 deviations; roundings of labels of 1e5.
+        assert!((plain.evidence() - after.evidence() - jacobian).abs() < 0.01, "{over}: {}", plain.evidence());
+    }
+    let mut varying = OnlineVarying::with_settings(3, settings, (0.0, 1.0)).unwrap();
+    varying.update_batch(&rows, &far).unwrap();
+    let before = varying.predict(&rows[..3]).unwrap();
+    varying.refine(&RefineSettings::default()).unwrap();
+    let after = varying.predict(&rows[..3]).unwrap();
+    assert!((after.mean() - before.mean()).abs() < 0.2 * before.standard_deviation());
+}
+
+/// A model whose columns have given scales is stored with the unit of its labels.
+#[test]
+fn a_unit_of_the_labels_is_stored_beside_given_scales() {
+    let standardise = Standardise::Fixed { centres: vec![0.1; 3], scales: vec![2.0; 3] };
+    for standardise in [standardise, Standardise::Never] {
+        let settings = OnlineSettings { standardise, ..OnlineSettings::default() };
+        let mut model = OnlineRobust::with_settings(3, settings, (2.0, 5.0)).unwrap();
+        let (rows, labels) = rows(60, 7, gaussian);
+        model.update_batch(&rows, &labels).unwrap();
+        let stored = serde_json::to_string(&model).unwrap();
+        let again: OnlineRobust = serde_json::from_str(&stored).unwrap();
+        assert_eq!(again.predict(&rows[..3]).unwrap().mean(), model.predict(&rows[..3]).unwrap().mean());
+    }
 }

@@ -3,6 +3,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Gamma, Poisson, StandardNormal};
+use vi_core::refine::RefineSettings;
 use vi_models::online::family::{LearnedSpread, SpreadCounts};
 use vi_models::online::{BeliefKind, Memory, Observation, OnlineGlm, OnlineSettings, Standardise};
 
@@ -136,4 +137,34 @@ fn what_is_stored_of_a_size_is_checked() {
     // A count far beyond all others is learned and leaves numbers.
     model.update(&[0.0, 0.0], 1e9).unwrap();
     assert!(model.log_size().mean().is_finite() && model.predict(&[0.0, 0.0], 0.0.into()).unwrap().mean.is_finite());
+}
+
+/// One pass over sorted counts misses size and weights; refinement finds both from all rows.
+#[test]
+fn refinement_learns_the_size_anew() {
+    let (n, settings) = (1500, OnlineSettings { keep_rows: true, ..OnlineSettings::default() });
+    let (rows, labels) = counts(n, 2.0, 77);
+    let mut order: Vec<usize> = (0..n).collect();
+    order.sort_by(|&i, &j| labels[i].total_cmp(&labels[j]));
+    let refined = |order: &[usize]| {
+        let mut model = OnlineGlm::with_settings(2, LearnedSpread, settings.clone()).unwrap();
+        for &i in order {
+            model.update(&rows[2 * i..2 * i + 2], labels[i]).unwrap();
+        }
+        let before = model.log_size().mean();
+        model.refine(&RefineSettings::default()).unwrap();
+        (before, model)
+    };
+    let (before, sorted) = refined(&order);
+    let (_, plain) = refined(&(0..n).collect::<Vec<_>>());
+    let (found, expected) = (sorted.log_size(), plain.log_size());
+    let spread = expected.standard_deviation();
+    assert!(
+        (before - expected.mean()).abs() > 2.0 * spread,
+        "the order does not mislead: {before} {}",
+        expected.mean()
+    );
+    // The prior scales of the two are placed on their own.
+    assert!((found.mean() - expected.mean()).abs() < 0.1 * spread, "{} {}", found.mean(), expected.mean());
+    assert!((sorted.evidence() - plain.evidence()).abs() < 0.5, "{} {}", sorted.evidence(), plain.evidence());
 }

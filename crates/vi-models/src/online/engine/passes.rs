@@ -64,28 +64,34 @@ impl<F: Family> Engine<F> {
         let prior = self.family.prior(&full, member.prior_scale, self.design.columns()).map_err(ModelError::from)?;
         let AnyBelief::Full(prior) = prior else { return Err(ModelError::NotKept.into()) };
         let start = member.belief.full().map_err(ModelError::from)?.ok_or(ModelError::NotKept)?;
-        let mut failed = None;
-        let found = optimum_of(&prior, &start, settings, |q| {
-            self.sums(q, &member.state, &mut *pass).map_err(|error| {
+        let (mut failed, mut log_jacobian) = (None, 0.0);
+        let found = optimum_of(&prior, &start, settings, |q| match self.sums(q, &member.state, &mut *pass) {
+            Ok((sums, of_labels)) => {
+                log_jacobian = of_labels;
+                Ok(sums)
+            }
+            Err(error) => {
                 failed = Some(error);
-                Error::Empty { argument: "pass" }
-            })
+                Err(Error::Empty { argument: "pass" })
+            }
         });
         if let Some(error) = failed {
             return Err(error);
         }
-        let (belief, info) = found.map_err(ModelError::from)?;
+        let (belief, mut info) = found.map_err(ModelError::from)?;
+        info.bounds.iter_mut().for_each(|bound| *bound -= log_jacobian);
         let belief = kept_as(self.settings.belief, AnyBelief::Full(belief)).map_err(ModelError::from)?;
         Ok((Member { belief, evidence: info.bound(), ..member.clone() }, info))
     }
 
-    /// The sums of one pass.
+    /// The sums of one pass, and the log of the factor between densities of the labels in the model's units and in the caller's.
     fn sums<E: From<ModelError>>(
         &self,
         q: &InformationGaussian,
         state: &F::State,
         pass: &mut impl FnMut(&mut Take<'_>) -> Result<(), E>,
-    ) -> Result<Statistics, E> {
+    ) -> Result<(Statistics, f64), E> {
+        let mut log_jacobian = 0.0;
         let mut tile = Tile { sums: Statistics::zero(q.dim()), x: Vec::new(), observed: Vec::new() };
         let (mut space, columns) = (RowSpace::default(), self.design.columns());
         pass(&mut |row, observed| {
@@ -95,13 +101,14 @@ impl<F: Family> Engine<F> {
             let written = self.design.write(row, &mut space)?;
             tile.x.resize(at + columns, 0.0);
             written.for_each(|j, value| tile.x[at + j] = value);
-            tile.observed.push(observed);
+            tile.observed.push(self.design.target.apply(&observed)?);
+            log_jacobian += self.design.target.log_jacobian(&observed);
             if tile.observed.len() == ROWS_AT_ONCE { tile.sum(&self.family, state, q) } else { Ok(()) }
         })?;
         tile.sum(&self.family, state, q)?;
         let (expected, found) = (usize::try_from(self.observations).unwrap_or(usize::MAX), tile.sums.rows);
         crate::check::length("rows of a pass", expected, found).map_err(ModelError::from)?;
-        Ok(tile.sums)
+        Ok((tile.sums, log_jacobian))
     }
 }
 

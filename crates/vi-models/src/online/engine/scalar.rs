@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use vi_core::batch::{InformationGaussian, Statistics};
 use vi_core::filter::StepInfo;
-use vi_core::refine::{self, RefineSettings};
+use vi_core::refine::{self, RefineInfo, RefineSettings};
 use vi_core::{
     Belief, DenseGaussian, Error, GaussianExpectation, Implicit, Likelihood, PerRow, Projection, Site, SiteRule,
     Weighted,
@@ -382,28 +382,10 @@ impl<F: ScalarFamily> Family for F {
             let Member { belief: AnyBelief::Full(belief), state, evidence, .. } = member else { return Ok(None) };
             return Ok(Some((belief, state, evidence)));
         }
-        let y: Vec<f64> = observed.iter().map(|observed| observed.label).collect();
-        let rounds = if let Pass::ByRows { rounds } = F::PASS { rounds } else { 0 };
-        let has_level = x.ncols().checked_sub(1).is_some_and(|last| (0..x.nrows()).all(|t| x[(t, last)] == 1.0));
-        let settings = |max_sweeps| RefineSettings { tolerance: FIT_SWEEP, max_sweeps, block: None };
-        let mut state = self.initial();
-        let mut likelihoods = row_likelihoods(self, &state, observed)?;
-        let mut fitted = passed(prior, x, &y, &likelihoods)?;
-        for _ in 1..rounds {
-            // A state that is learned anew is not worth more sweeps.
-            let between = settings(SWEEPS_BETWEEN);
-            refine::propagate(prior, &mut fitted, x, &y, &PerRow(&likelihoods), &between, Par::Seq)?;
-            (state, _) = self.fit_state(&state, observed, &fitted.belief.along_rows(x)?, has_level)?;
-            likelihoods = row_likelihoods(self, &state, observed)?;
-        }
-        let last = settings(if rounds == 0 { FIT_PASSES } else { LAST_SWEEPS });
-        let info = refine::expectation_propagation(prior, &mut fitted, x, &y, &PerRow(&likelihoods), &last, Par::Seq)?;
-        let mut log_evidence = info.bound();
-        if rounds > 0 {
-            let (learned, gained) = self.fit_state(&state, observed, &fitted.belief.along_rows(x)?, has_level)?;
-            (state, log_evidence) = (learned, log_evidence + gained);
-        }
-        Ok(Some((fitted.belief, state, log_evidence)))
+        let max_sweeps = if let Pass::ByRows { .. } = F::PASS { LAST_SWEEPS } else { FIT_PASSES };
+        let last = RefineSettings { max_sweeps, tolerance: FIT_SWEEP, block: None };
+        let (belief, state, info) = together(self, prior, &self.initial(), (x, observed), &last)?;
+        Ok(Some((belief, state, info.bound())))
     }
 
     fn statistics(
@@ -519,6 +501,37 @@ impl<F: ScalarFamily> Family for F {
         })?;
         failed.map_or(Ok(()), Err)
     }
+}
+
+/// The Gaussian posterior of all rows together by expectation propagation, whose `last` sweeps are limited so; the state, which is learned in turns with
+/// sweeps where rows tell it and stays `at` its value elsewhere; and the info of the last sweeps, with the log evidence as its bound.
+pub(super) fn together<F: ScalarFamily>(
+    family: &F,
+    prior: &DenseGaussian,
+    at: &F::State,
+    (x, observed): (MatRef<'_, f64>, &[Observation]),
+    last: &RefineSettings,
+) -> Result<(DenseGaussian, F::State, RefineInfo), Error> {
+    let y: Vec<f64> = observed.iter().map(|observed| observed.label).collect();
+    let (mut state, rounds) =
+        if let Pass::ByRows { rounds } = F::PASS { (family.initial(), rounds) } else { (at.clone(), 0) };
+    let has_level = x.ncols().checked_sub(1).is_some_and(|last| (0..x.nrows()).all(|t| x[(t, last)] == 1.0));
+    let mut likelihoods = row_likelihoods(family, &state, observed)?;
+    let mut fitted = passed(prior, x, &y, &likelihoods)?;
+    for _ in 1..rounds {
+        // A state that is learned anew is not worth more sweeps.
+        let between = RefineSettings { max_sweeps: SWEEPS_BETWEEN, tolerance: FIT_SWEEP, block: None };
+        refine::propagate(prior, &mut fitted, x, &y, &PerRow(&likelihoods), &between, Par::Seq)?;
+        (state, _) = family.fit_state(&state, observed, &fitted.belief.along_rows(x)?, has_level)?;
+        likelihoods = row_likelihoods(family, &state, observed)?;
+    }
+    let mut info = refine::expectation_propagation(prior, &mut fitted, x, &y, &PerRow(&likelihoods), last, Par::Seq)?;
+    if rounds > 0 {
+        let (learned, gained) = family.fit_state(&state, observed, &fitted.belief.along_rows(x)?, has_level)?;
+        state = learned;
+        info.bounds.iter_mut().for_each(|bound| *bound += gained);
+    }
+    Ok((fitted.belief, state, info))
 }
 
 /// The site of a row that is `seen` so, and its score.

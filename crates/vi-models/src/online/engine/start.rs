@@ -550,9 +550,9 @@ impl<F: Family> Engine<F> {
 
 /// The kept rows in the model's columns and units.
 pub(super) struct RowsToFit {
-    x: Mat<f64>,
-    observed: Vec<Observation>,
-    log_jacobian: f64,
+    pub(super) x: Mat<f64>,
+    pub(super) observed: Vec<Observation>,
+    pub(super) log_jacobian: f64,
 }
 
 /// Rows of the likelihood as the columns of a design (`n × p`), and what was observed at each.

@@ -110,7 +110,7 @@ impl<F: Family> Engine<F> {
         let weights = check_size(design.inputs, &family, &settings)?;
         settings.check(design.inputs)?;
         family.check(&settings)?;
-        design.check(&settings, observations > 0)?;
+        design.check(&settings, family.target(), observations > 0)?;
         if !family.standardises_labels() && design.target != Target::default() {
             return Err(ModelError::Document { what: "scale of the labels, which this family has not" });
         }

@@ -8,8 +8,8 @@ use vi_linalg::faer::{Mat, MatRef, Par};
 
 use super::family::Family;
 use super::place::{CLOSE, Spectra, fitted_where_likely, placed};
-use super::scalar::{RowLikelihood, ScalarFamily, row_likelihoods};
-use super::start::columns_of;
+use super::scalar::{ScalarFamily, together};
+use super::start::RowsToFit;
 use super::{Engine, Member};
 use crate::ModelError;
 use crate::online::belief::AnyBelief;
@@ -23,15 +23,15 @@ impl<F: ScalarFamily> Engine<F> {
     }
 
     fn swept(&mut self, settings: &RefineSettings) -> Result<RefineInfo, ModelError> {
-        let (x, observed) = self.design_matrix()?;
-        let y: Vec<f64> = observed.iter().map(|observed| observed.label).collect();
+        let rows = self.rows_to_fit(&self.design)?;
         self.refine_members((0..=self.members.len() - 1, CLOSE), |engine, member| {
             let prior = engine.family.prior(&engine.settings, member.prior_scale, engine.design.columns())?;
             let AnyBelief::Full(prior) = prior else { return Err(ModelError::NotKept) };
-            let likelihoods: Vec<RowLikelihood<F>> = row_likelihoods(&engine.family, &member.state, &observed)?;
-            let (belief, info) = propagated(&prior, x.as_ref(), &y, &likelihoods, settings)?;
-            let belief = AnyBelief::Full(belief.belief);
-            Ok((Member { belief, evidence: info.bound(), ..member.clone() }, info))
+            let (belief, state, mut info) =
+                together(&engine.family, &prior, &member.state, (rows.x.as_ref(), &rows.observed), settings)?;
+            info.bounds.iter_mut().for_each(|bound| *bound -= rows.log_jacobian);
+            let belief = AnyBelief::Full(belief);
+            Ok((Member { belief, state, evidence: info.bound(), ..member.clone() }, info))
         })
     }
 }
@@ -45,20 +45,6 @@ pub(super) fn passed<L: GaussianExpectation>(
 ) -> Result<Refinement, Error> {
     let rules: Vec<_> = likelihoods.iter().map(MomentMatching).collect();
     refine::first_pass(prior, &PerRow(&rules), x, y, Par::Seq)
-}
-
-/// One pass by moment matching, followed by [`refine::expectation_propagation`].
-fn propagated<L: GaussianExpectation>(
-    prior: &DenseGaussian,
-    x: MatRef<'_, f64>,
-    y: &[f64],
-    likelihoods: &[L],
-    settings: &RefineSettings,
-) -> Result<(Refinement, RefineInfo), Error> {
-    let mut refinement = passed(prior, x, y, likelihoods)?;
-    let rows = PerRow(likelihoods);
-    let info = refine::expectation_propagation(prior, &mut refinement, x, y, &rows, settings, Par::Seq)?;
-    Ok((refinement, info))
 }
 
 impl<F: Family> Engine<F> {
@@ -137,8 +123,9 @@ impl<F: Family> Engine<F> {
         }
     }
 
-    /// The kept rows of the likelihood as the model's columns (`n × p`), and what was observed at each.
+    /// The kept rows of the likelihood as the model's columns (`n × p`), and what was observed at each in the model's units.
     pub(in crate::online) fn design_matrix(&self) -> Result<(Mat<f64>, Vec<Observation>), Error> {
-        columns_of(&self.family, &self.design, &self.rows)
+        let RowsToFit { x, observed, .. } = self.rows_to_fit(&self.design)?;
+        Ok((x, observed))
     }
 }

@@ -90,7 +90,7 @@ impl<F: ScalarFamily> Engine<F> {
             standardise: engine.settings.standardise.clone(),
             ..OnlineSettings::default()
         };
-        wire.columns.design.check(&settings, wire.observations > 0)?;
+        wire.columns.design.check(&settings, engine.family.label_target(), wire.observations > 0)?;
         let unlike = |what| Err(ModelError::Document { what });
         if wire.columns.effects != engine.settings.effects {
             return unlike("effects and their settings");
