@@ -227,6 +227,9 @@ fn whole(groups: &[Group]) -> Result<(), String> {
     Ok(())
 }
 
+/// Terms beyond which a product of terms is taken for a mistake.
+const MOST_TERMS: usize = 250_000;
+
 /// Different terms in the order of their writing; whether the intercept has been taken away.
 #[derive(Default)]
 struct List {
@@ -282,14 +285,41 @@ impl List {
     }
 
     /// Every term of this one with every one of the other.
-    fn times(&self, other: &Self) -> Self {
+    ///
+    /// # Errors
+    /// More than [`MOST_TERMS`].
+    fn times(&self, other: &Self) -> Result<Self, String> {
+        if self.terms.len().saturating_mul(other.terms.len()) > MOST_TERMS {
+            return Err(format!("a product has more than {MOST_TERMS} terms"));
+        }
         let mut product = Self::default();
         for a in &self.terms {
             for b in &other.terms {
                 product.add(a.union(b).cloned().collect());
             }
         }
-        product
+        Ok(product)
+    }
+
+    /// This list and what is added to it.
+    fn with(mut self, more: Self) -> Self {
+        // Whoever writes the 1 after the 0 wants it.
+        self.no_intercept &= !more.has(&Product::new());
+        self.joined(more)
+    }
+
+    /// This list without what is taken away.
+    fn without(mut self, gone: &Self) -> Self {
+        self.terms.retain(|term| !gone.has(term));
+        self.known.retain(|term| !gone.has(term));
+        self.curves.retain(|curve| !gone.curves.iter().any(|other| other.is(curve)));
+        self.groups.retain(|group| !gone.groups.iter().any(|other| other.is(group)));
+        // Without the 1 means no intercept; without the 0, one.
+        self.no_intercept = (self.no_intercept && !gone.no_intercept) || gone.has(&Product::new());
+        if gone.no_intercept {
+            self.add(Product::new());
+        }
+        self
     }
 
     fn joined(mut self, other: Self) -> Self {
@@ -321,37 +351,24 @@ fn expand(node: &Node, columns: &[String]) -> Result<List, String> {
         Node::Number(0) => List { no_intercept: true, ..List::default() },
         Node::Number(1) => List::of(Product::new()),
         Node::Number(other) => return Err(format!("`{other}` where only 0 and 1 mean something")),
-        Node::Plus(a, b) => {
-            let mut sum = expand(a, columns)?;
-            let more = expand(b, columns)?;
-            // Whoever writes the 1 after the 0 wants it.
-            sum.no_intercept &= !more.has(&Product::new());
-            sum.joined(more)
-        }
-        Node::Minus(a, b) => {
-            let mut left = expand(a, columns)?;
-            let gone = expand(b, columns)?;
-            left.terms.retain(|term| !gone.has(term));
-            left.known.retain(|term| !gone.has(term));
-            left.curves.retain(|curve| !gone.curves.iter().any(|other| other.is(curve)));
-            left.groups.retain(|group| !gone.groups.iter().any(|other| other.is(group)));
-            // Without the 1 means no intercept; without the 0, one.
-            left.no_intercept = (left.no_intercept && !gone.no_intercept) || gone.has(&Product::new());
-            if gone.no_intercept {
-                left.add(Product::new());
+        Node::Sum(first, more) => {
+            let mut sum = expand(first, columns)?;
+            for (is_gone, node) in more {
+                let list = expand(node, columns)?;
+                sum = if *is_gone { sum.without(&list) } else { sum.with(list) };
             }
-            left
+            sum
         }
-        Node::Product(a, b) => straight(a)?.times(&straight(b)?),
+        Node::Product(a, b) => straight(a)?.times(&straight(b)?)?,
         Node::Cross(a, b) => {
             let (a, b) = (straight(a)?, straight(b)?);
-            let product = a.times(&b);
+            let product = a.times(&b)?;
             a.joined(b).joined(product)
         }
         Node::Within(a, b) => {
             let (a, b) = (straight(a)?, straight(b)?);
             let all = List::of(a.terms.iter().flatten().cloned().collect());
-            let product = all.times(&b);
+            let product = all.times(&b)?;
             a.joined(product)
         }
         Node::Power(a, power) => {
@@ -359,7 +376,7 @@ fn expand(node: &Node, columns: &[String]) -> Result<List, String> {
             let mut sum = List::of(Product::new());
             let mut product = List::of(Product::new());
             for _ in 0..*power {
-                product = product.times(&base);
+                product = product.times(&base)?;
                 product.terms.iter().for_each(|term| sum.add(term.clone()));
             }
             List::of_all(sum.terms.into_iter().filter(|term| !term.is_empty()))

@@ -9,8 +9,8 @@ pub(super) enum Node {
     Dot,
     Factor(Factor),
     Number(u32),
-    Plus(Box<Node>, Box<Node>),
-    Minus(Box<Node>, Box<Node>),
+    /// `a + b - c`: a first part and others with whether each is taken away.
+    Sum(Box<Node>, Vec<(bool, Node)>),
     /// `a:b`.
     Product(Box<Node>, Box<Node>),
     /// `a*b`.
@@ -29,15 +29,14 @@ impl Node {
         match self {
             Self::Group(_) => true,
             Self::Dot | Self::Factor(_) | Self::Number(_) | Self::Curve(_) => false,
-            Self::Plus(a, b) | Self::Minus(a, b) | Self::Product(a, b) | Self::Cross(a, b) | Self::Within(a, b) => {
-                a.has_groups() || b.has_groups()
-            }
+            Self::Sum(a, more) => a.has_groups() || more.iter().any(|(_, b)| b.has_groups()),
+            Self::Product(a, b) | Self::Cross(a, b) | Self::Within(a, b) => a.has_groups() || b.has_groups(),
             Self::Power(a, _) => a.has_groups(),
         }
     }
 }
 
-/// Powers and brackets beyond which a formula is taken for a mistake.
+/// Powers beyond which a formula is taken for a mistake, and the root of the brackets in brackets and of the factors beyond which it is.
 const MOST: u32 = 8;
 
 struct Reader {
@@ -145,11 +144,11 @@ fn slopes_of(node: &Node, slopes: &mut Vec<String>) -> Result<(), String> {
     match node {
         Node::Number(1) => {}
         Node::Factor(Factor { column, function: None }) if !slopes.contains(column) => slopes.push(column.clone()),
-        Node::Plus(a, b) => {
+        Node::Sum(a, more) if more.iter().all(|(is_gone, _)| !is_gone) => {
             slopes_of(a, slopes)?;
-            slopes_of(b, slopes)?;
+            more.iter().try_for_each(|(_, b)| slopes_of(b, slopes))?;
         }
-        Node::Number(0) | Node::Minus(..) => return Err("slopes have intercepts beside them; there is a 0".to_owned()),
+        Node::Number(0) | Node::Sum(..) => return Err("slopes have intercepts beside them; there is a 0".to_owned()),
         _ => return Err("only 1 and different columns of numbers stand before the bar; there is another".to_owned()),
     }
     Ok(())
@@ -174,23 +173,31 @@ impl Reader {
     }
 
     fn sum(&mut self) -> Result<Node, String> {
-        let mut sum = if self.sign("-").is_some() {
+        let (mut first, mut more) = (None, Vec::new());
+        if self.sign("-").is_some() {
             // `-1 + a` begins with nothing taken away.
-            Node::Minus(Box::new(Node::Power(Box::new(Node::Dot), 0)), Box::new(self.crossed()?))
+            first = Some(Node::Power(Box::new(Node::Dot), 0));
+            more.push((true, self.crossed()?));
         } else {
             let _plus = self.sign("+");
-            self.crossed()?
-        };
-        while let Some(sign) = self.sign("+-") {
-            let next = Box::new(self.crossed()?);
-            sum = if sign == '+' { Node::Plus(Box::new(sum), next) } else { Node::Minus(Box::new(sum), next) };
         }
-        Ok(sum)
+        let first = first.map_or_else(|| self.crossed(), Ok)?;
+        while let Some(sign) = self.sign("+-") {
+            more.push((sign == '-', self.crossed()?));
+        }
+        Ok(if more.is_empty() { first } else { Node::Sum(Box::new(first), more) })
+    }
+
+    /// Counts one more factor, brackets or factors beyond a limit being taken for a mistake.
+    fn one_more(&mut self, factors: &mut u32) -> Result<(), String> {
+        *factors += 1;
+        if *factors > MOST * MOST { Err(format!("too many factors at {}", self.at())) } else { Ok(()) }
     }
 
     fn crossed(&mut self) -> Result<Node, String> {
-        let mut product = self.product()?;
+        let (mut product, mut factors) = (self.product()?, 1);
         while let Some(sign) = self.sign("*/") {
+            self.one_more(&mut factors)?;
             let next = Box::new(self.product()?);
             product =
                 if sign == '*' { Node::Cross(Box::new(product), next) } else { Node::Within(Box::new(product), next) };
@@ -199,8 +206,9 @@ impl Reader {
     }
 
     fn product(&mut self) -> Result<Node, String> {
-        let mut product = self.power()?;
+        let (mut product, mut factors) = (self.power()?, 1);
         while self.sign(":").is_some() {
+            self.one_more(&mut factors)?;
             product = Node::Product(Box::new(product), Box::new(self.power()?));
         }
         Ok(product)

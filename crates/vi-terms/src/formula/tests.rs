@@ -184,3 +184,19 @@ fn what_cannot_be_read_is_told_with_its_place() {
         assert!(said.contains(part), "{text}: {said}");
     }
 }
+
+/// Sums may be as long as a table is wide, and products have a limit that is told.
+#[test]
+fn long_formulas_end_with_an_answer() {
+    let sum = vec!["a"; 100_000].join(" + ");
+    assert_eq!(terms(&sum).as_deref(), Ok("1 a"));
+    assert_eq!(terms(&format!("b + {sum} - a")).as_deref(), Ok("1 b"));
+    assert_eq!(terms(&vec!["a"; 60].join(":")).as_deref(), Ok("1 a"));
+    for sign in [":", "*", "/"] {
+        let product = terms(&vec!["a"; 10_000].join(sign));
+        assert!(product.as_ref().is_err_and(|error| error.contains("too many factors at 129")), "{product:?}");
+    }
+    let sum = |name: &str| (0..600).map(|k| format!("{name}{k}")).collect::<Vec<_>>().join(" + ");
+    let found = terms(&format!("({}):({})", sum("x"), sum("y")));
+    assert!(found.as_ref().is_err_and(|error| error.contains("more than 250000 terms")), "{found:?}");
+}
