@@ -153,7 +153,7 @@ pub(crate) struct Fit {
     #[arg(long)]
     pub(crate) ard: bool,
     /// Read the file again after the pass, at most N times for each prior scale, until the posterior is the best Gaussian. Memory does not grow with the
-    /// rows. For counts and classes; for numeric targets one pass is already exact.
+    /// rows. For counts and classes; of numbers with Gaussian noise one pass is already exact.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) refine: Option<u16>,
     /// Read the file once, as a stream: its first rows decide the types of the columns, and the rows are learned in the order of the file alone. By default

@@ -40,7 +40,9 @@ pub fn check(passes: u16, again: bool, document: &Document) -> Result<(), TermsE
         return refused("a stream can be read only once: store it in a file first");
     }
     match &document.target.kind {
-        TargetKind::Number => refused("for a numeric target one pass is already exact: leave the option out"),
+        TargetKind::Number => refused(
+            "for a numeric target one pass is already exact (heavy tails, whose noise is learned row by row, take no others): leave the option out",
+        ),
         _ if is_sparse(&document.model) => {
             refused("needs all correlations, and this many inputs have them only with `--belief full`")
         }

@@ -90,6 +90,9 @@ pub(crate) fn values_of<S: Source>(source: &mut S, column: &str) -> Result<Vec<S
 /// Classes beyond which a target of words is taken for a mistake.
 const MOST_CLASSES: usize = 200;
 
+/// Rows beside which a word that comes once is no class of its own.
+const FEWEST_BESIDE_A_SLIP: usize = 20;
+
 /// Numbers beyond which those that are classes in order are taken for a mistake.
 const MOST_ORDERED: usize = 20;
 
@@ -112,12 +115,15 @@ impl Target {
             return Err(fail("no value in the first rows, so there is nothing to learn".to_owned()));
         }
         let numbers: Vec<f64> = found.iter().filter_map(|text| numeral(text).filter(|x| x.is_finite())).collect();
-        // A slip among many numbers is an error of its row, not of the column.
+        // A slip among many numbers, or a word that comes once among numbers that return, is an error of its row, not of the column.
+        let once = |text: &String| fields.iter().filter(|field| *field == text).nth(1).is_none();
+        let is_slip = numbers.len() > MANY && nearly_all(numbers.len(), found.len())
+            || numbers.len() > 2
+                && numbers.len() + 1 == found.len()
+                && fields.len() >= FEWEST_BESIDE_A_SLIP
+                && found.iter().any(|text| numeral(text).is_none() && once(text));
         let are_numbers = numbers.len() == found.len()
-            || !matches!(family, Family::Classes | Family::Ordered)
-                && classes.is_empty()
-                && numbers.len() > MANY
-                && nearly_all(numbers.len(), found.len());
+            || !matches!(family, Family::Classes | Family::Ordered) && classes.is_empty() && is_slip;
         let numbers = Some(numbers).filter(|_| are_numbers);
         let two = |low: f64| numbers.as_ref().is_some_and(|numbers| numbers.iter().all(|x| *x == low || *x == 1.0));
         let zero_one = two(0.0) || two(-1.0);
@@ -328,6 +334,12 @@ mod tests {
         let slip: Vec<&str> = numbers.iter().map(String::as_str).chain(["hello"]).collect();
         assert_eq!(kind(&slip, Family::Auto, &[]), Ok(TargetKind::Number));
         assert!(matches!(kind(&slip, Family::Classes, &[]), Ok(TargetKind::Classes(all)) if all.len() == 31));
+        let few = [["0", "1", "2", "3"]; 6].concat();
+        for word in ["oops", "-"] {
+            assert_eq!(kind(&[&few[..], &[word]].concat(), Family::Auto, &[]), Ok(TargetKind::Number));
+        }
+        let twice = [&few[..], &["many", "many"]].concat();
+        assert_eq!(kind(&twice, Family::Auto, &[]), Ok(classes(&["0", "1", "2", "3", "many"])));
         assert!(kind(&["late"], Family::Auto, &[]).unwrap_err().contains("`--classes`"));
         assert!(kind(&["", "NA"], Family::Auto, &[]).unwrap_err().contains("no value"));
         assert_eq!(kind(&["$1,200.5", "$3"], Family::Auto, &[]), Ok(TargetKind::Number));

@@ -81,7 +81,7 @@ impl Order {
 
 impl Moment {
     /// Three numbers between slashes, dots or hyphens in this order, or with the month's name, which blanks may separate too; then perhaps a
-    /// [time of day](hour_of) after a blank or a `T`. A year of two digits is one of 1930 to 2029. None for anything else.
+    /// [time of day](hour_of) after a blank or a `T`, with or without a zone, of whose clock it then is. A year of two digits is one of 1930 to 2029. None for anything else.
     pub(crate) fn parse(text: &str, order: Order) -> Option<Self> {
         let ([first, second, third], time) = words(text).or_else(|| numbers(text))?;
         let (year, month, day) = match order {
@@ -109,7 +109,7 @@ impl Moment {
             day: i64::from(epoch.until(date).ok()?.get_days()),
             weekday: usize::try_from(date.weekday().to_monday_zero_offset()).ok()?,
             month: usize::try_from(date.month() - 1).ok()?,
-            hour: time.map_or(Some(0.0), hour_of)?,
+            hour: time.map_or(Some(0.0), |time| hour_of(on_the_clock(time)))?,
             clock: time.is_some(),
         })
     }
@@ -139,6 +139,19 @@ fn words(text: &str) -> Option<Parts<'_>> {
     let mut next = || words.next().map(|word| word.strip_suffix(',').unwrap_or(word));
     let own = [next()?, next()?, next()?];
     own[..2].iter().any(|word| month_named(word).is_some()).then(|| (own, words.next()))
+}
+
+/// A time without its zone: ` UTC`, ` GMT`, `+01:00`, `-0500`, `+02`.
+fn on_the_clock(time: &str) -> &str {
+    let of_offset = |at: usize| {
+        let digits = time[at + 1..].bytes().filter(u8::is_ascii_digit).count();
+        let rest = time[at + 1..].len() - digits;
+        (digits == 2 && rest == 0
+            || digits == 4 && (rest == 0 || time.as_bytes().get(at + 3) == Some(&b':') && rest == 1))
+            .then(|| &time[..at])
+    };
+    let named = [" UTC", " GMT"].iter().find_map(|zone| time.strip_suffix(zone));
+    named.or_else(|| of_offset(time.rfind(['+', '-'])?)).map_or(time, str::trim_end)
 }
 
 /// The hours since midnight of `HH:MM` or `HH:MM:SS`, perhaps with parts of a second, `AM` or `PM`, or a final `Z`.
@@ -188,6 +201,13 @@ mod tests {
         assert_eq!(last.day, 16_070);
         assert_eq!(read("2013-12-31T23:00:00Z").unwrap().hour, 23.0);
         assert_eq!(read("2013/12/31 0:47").unwrap().hour, 47.0 / 60.0);
+        for zone in ["+01:00", "-0500", "+02", " UTC", " GMT", " +0100", ".25-03:30"] {
+            let moment = Moment::parse(&format!("2013-12-31 23:00:00{zone}"), Order::Year).unwrap();
+            assert!((moment.day, moment.hour.floor()) == (last.day, 23.0), "{zone}");
+        }
+        for zone in ["+1", "-05:0", "+01:00:00", " CET", "+é", "-0:500", "+"] {
+            assert_eq!(Moment::parse(&format!("2013-12-31 23:00:00{zone}"), Order::Year), None, "{zone}");
+        }
         for text in ["31.12.2013", "31/12/13", "31-12-2013", "31-Dec-2013"] {
             assert_eq!(Moment::parse(text, Order::Day), Some(last), "{text}");
         }
