@@ -35,14 +35,14 @@ mod tests {
     #[test]
     fn two_points_of_a_cell_have_the_moments_of_all() {
         let all = vec![(0.2, 2.0), (0.01, 1.0), (0.02, 0.5), (0.24, 0.1), (3.0, 1.0), (4.0, 0.0), (3.1, 2.0)];
-        let found = few(all.clone(), |x| x.floor());
+        let found = few(all.clone(), f64::floor);
         assert_eq!(found.len(), 4);
         for k in 0..4 {
             let moment = |points: &[(f64, f64)]| points.iter().map(|(x, weight)| weight * x.powi(k)).sum::<f64>();
             // Roundings of some ten operations.
             assert!((moment(&found) / moment(&all) - 1.0).abs() < 1e3 * f64::EPSILON, "{k}");
         }
-        assert_eq!(few(vec![(0.5, 1.0); 4], |x| x.floor()), [(0.5, 2.0); 2]);
+        assert_eq!(few(vec![(0.5, 1.0); 4], f64::floor), [(0.5, 2.0); 2]);
     }
 
     #[test]
