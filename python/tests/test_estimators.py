@@ -505,3 +505,16 @@ def test_levels_and_tables_for_people(rng):
         model.predict_proba(pd.DataFrame(X, columns=["a<b", "c", "d"]), return_interval=1.0)
     with pytest.raises(TypeError, match="level such as 0.9"):
         model.coefficients("0.9")
+
+
+def test_refinement_of_heavy_tails_keeps_the_units_of_the_labels():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(400, 3))
+    y = 5 * (X @ [1.0, -1.0, 0.5] + rng.standard_t(3, size=400))
+    for family in ("robust", "varying"):
+        model = BayesianGLMRegressor(family, keep_rows=True).fit(X, y)
+        before, density = model.coef_.copy(), model.log_density(X, y).mean()
+        model.refine()
+        # A part of a standard error, .35.
+        assert np.abs(model.coef_ - before).max() < 0.2, (family, before, model.coef_)
+        assert abs(model.log_density(X, y).mean() - density) < 0.02, family
