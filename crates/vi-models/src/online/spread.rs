@@ -241,11 +241,11 @@ impl ScalarFamily for LearnedSpread {
 
 impl GlmFamily for LearnedSpread {}
 
-/// `(label, t, weight)` by which rows tell of parameters beside the predictor: sums over them are those of the rows' expectations, `t ~ N(a, ν)` `seen` so, where
-/// the log density has fourth derivatives of some units, as that of a negative binomial, at most `(y + r)/8`. Offset and exposure are in `t`.
+/// Points `(label, t, weight)` whose sums are those of the rows' expectations over predictors `t ~ N(a, ν)`, `seen` so: to 1e-5 a row for a softplus, and within
+/// the bound of [`few`] for a log density with fourth derivatives of some units (of a negative binomial at most `(y + r)/8`). Offset and exposure are in `t`.
 ///
 /// # Errors
-/// What is wrong with an exposure.
+/// An exposure that is not positive and finite.
 pub(super) fn counts(observed: &[Observation], seen: &[Projection]) -> Result<Vec<(f64, f64, f64)>, Error> {
     let nine = gauss_hermite(9);
     let mut by_label: BTreeMap<u64, Vec<(f64, f64)>> = BTreeMap::new();
@@ -310,7 +310,7 @@ mod tests {
             };
             let exact: f64 = observed.iter().zip(&seen).map(of_row).sum();
             let found: f64 = points.iter().map(|(y, t, weight)| weight * own.log_density(*y, *t)).sum();
-            // As many weights as rows; a fourth derivative below that of the mean, e⁴ but for single rows, and 1e-5 a row by the nodes.
+            // The weights sum to 3000. The bound of `few` with the fourth derivative `(y + r)/8`, below that of means of e⁴, and 1e-5 a row by the nodes.
             let within = 3000.0 * (55.0 * CELL.powi(4) / 384.0 / 8.0 + 1e-5);
             assert!((found - exact).abs() < within, "{size}: {found} for {exact}");
         }

@@ -36,8 +36,11 @@ impl Node {
     }
 }
 
-/// Powers beyond which a formula is taken for a mistake, and the root of the brackets in brackets and of the factors beyond which it is.
+/// The largest power; beyond it a formula is taken for a mistake.
 const MOST: u32 = 8;
+
+/// The most factors of a product, and brackets within brackets.
+const MOST_PARTS: u32 = 64;
 
 struct Reader {
     tokens: std::iter::Peekable<std::vec::IntoIter<Token>>,
@@ -173,25 +176,28 @@ impl Reader {
     }
 
     fn sum(&mut self) -> Result<Node, String> {
-        let (mut first, mut more) = (None, Vec::new());
-        if self.sign("-").is_some() {
-            // `-1 + a` begins with nothing taken away.
-            first = Some(Node::Power(Box::new(Node::Dot), 0));
+        let mut more = Vec::new();
+        let first = if self.sign("-").is_some() {
             more.push((true, self.crossed()?));
+            // `-1 + a` takes the 1 from nothing.
+            Node::Power(Box::new(Node::Dot), 0)
         } else {
             let _plus = self.sign("+");
-        }
-        let first = first.map_or_else(|| self.crossed(), Ok)?;
+            self.crossed()?
+        };
         while let Some(sign) = self.sign("+-") {
             more.push((sign == '-', self.crossed()?));
         }
         Ok(if more.is_empty() { first } else { Node::Sum(Box::new(first), more) })
     }
 
-    /// Counts one more factor, brackets or factors beyond a limit being taken for a mistake.
+    /// Counts a factor of a product.
+    ///
+    /// # Errors
+    /// More than [`MOST_PARTS`].
     fn one_more(&mut self, factors: &mut u32) -> Result<(), String> {
         *factors += 1;
-        if *factors > MOST * MOST { Err(format!("too many factors at {}", self.at())) } else { Ok(()) }
+        if *factors > MOST_PARTS { Err(format!("too many factors at {}", self.at())) } else { Ok(()) }
     }
 
     fn crossed(&mut self) -> Result<Node, String> {
@@ -237,7 +243,7 @@ impl Reader {
             Some(What::Number(number)) => Ok(Node::Number(number)),
             Some(What::Sign('(')) => {
                 self.depth += 1;
-                if self.depth > MOST * MOST {
+                if self.depth > MOST_PARTS {
                     return Err(format!("too many brackets at {at}"));
                 }
                 let inner = self.sum()?;

@@ -185,7 +185,7 @@ fn what_cannot_be_read_is_told_with_its_place() {
     }
 }
 
-/// Sums may be as long as a table is wide, and products have a limit that is told.
+/// A sum may have any number of terms; a product has a limit.
 #[test]
 fn long_formulas_end_with_an_answer() {
     let sum = vec!["a"; 100_000].join(" + ");

@@ -116,19 +116,18 @@ impl Target {
         }
         let numbers: Vec<f64> = found.iter().filter_map(|text| numeral(text).filter(|x| x.is_finite())).collect();
         // A slip among many numbers, or a word that comes once among numbers that return, is an error of its row, not of the column.
-        let once = |text: &String| fields.iter().filter(|field| *field == text).nth(1).is_none();
+        let returns = |text: &String| fields.iter().filter(|field| *field == text).nth(1).is_some();
         let is_slip = numbers.len() > MANY && nearly_all(numbers.len(), found.len())
             || numbers.len() > 2
                 && numbers.len() + 1 == found.len()
                 && fields.len() >= FEWEST_BESIDE_A_SLIP
-                && found.iter().any(|text| numeral(text).is_none() && once(text));
+                && found.iter().any(|text| numeral(text).is_none() && !returns(text));
         let are_numbers = numbers.len() == found.len()
             || !matches!(family, Family::Classes | Family::Ordered) && classes.is_empty() && is_slip;
         let numbers = Some(numbers).filter(|_| are_numbers);
         let two = |low: f64| numbers.as_ref().is_some_and(|numbers| numbers.iter().all(|x| *x == low || *x == 1.0));
         let zero_one = two(0.0) || two(-1.0);
         // Two values that return are classes, whichever they are.
-        let returns = |text: &String| fields.iter().filter(|field| *field == text).nth(1).is_some();
         let binary = zero_one || found.len() == 2 && found.iter().all(returns);
         let family = match family {
             Family::Auto if !classes.is_empty() || numbers.is_none() || binary => Family::Classes,

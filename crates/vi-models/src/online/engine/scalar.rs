@@ -384,7 +384,7 @@ impl<F: ScalarFamily> Family for F {
         }
         let max_sweeps = if let Pass::ByRows { .. } = F::PASS { LAST_SWEEPS } else { FIT_PASSES };
         let last = RefineSettings { max_sweeps, tolerance: FIT_SWEEP, block: None };
-        let (belief, state, info) = together(self, prior, &self.initial(), (x, observed), &last)?;
+        let (belief, state, info) = fitted_together(self, prior, &self.initial(), (x, observed), &last)?;
         Ok(Some((belief, state, info.bound())))
     }
 
@@ -505,7 +505,7 @@ impl<F: ScalarFamily> Family for F {
 
 /// The Gaussian posterior of all rows together by expectation propagation, whose `last` sweeps are limited so; the state, which is learned in turns with
 /// sweeps where rows tell it and stays `at` its value elsewhere; and the info of the last sweeps, with the log evidence as its bound.
-pub(super) fn together<F: ScalarFamily>(
+pub(super) fn fitted_together<F: ScalarFamily>(
     family: &F,
     prior: &DenseGaussian,
     at: &F::State,

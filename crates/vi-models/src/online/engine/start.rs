@@ -556,11 +556,7 @@ pub(super) struct RowsToFit {
 }
 
 /// Rows of the likelihood as the columns of a design (`n × p`), and what was observed at each.
-pub(super) fn columns_of<F: Family>(
-    family: &F,
-    design: &Design,
-    rows: &[Kept],
-) -> Result<(Mat<f64>, Vec<Observation>), Error> {
+fn columns_of<F: Family>(family: &F, design: &Design, rows: &[Kept]) -> Result<(Mat<f64>, Vec<Observation>), Error> {
     let mut x = Mat::zeros(rows.len(), design.columns());
     let mut space = RowSpace::default();
     for (i, Kept { row, .. }) in rows.iter().enumerate() {

@@ -8,7 +8,7 @@ use vi_linalg::faer::{Mat, MatRef, Par};
 
 use super::family::Family;
 use super::place::{CLOSE, Spectra, fitted_where_likely, placed};
-use super::scalar::{ScalarFamily, together};
+use super::scalar::{ScalarFamily, fitted_together};
 use super::start::RowsToFit;
 use super::{Engine, Member};
 use crate::ModelError;
@@ -28,7 +28,7 @@ impl<F: ScalarFamily> Engine<F> {
             let prior = engine.family.prior(&engine.settings, member.prior_scale, engine.design.columns())?;
             let AnyBelief::Full(prior) = prior else { return Err(ModelError::NotKept) };
             let (belief, state, mut info) =
-                together(&engine.family, &prior, &member.state, (rows.x.as_ref(), &rows.observed), settings)?;
+                fitted_together(&engine.family, &prior, &member.state, (rows.x.as_ref(), &rows.observed), settings)?;
             info.bounds.iter_mut().for_each(|bound| *bound -= rows.log_jacobian);
             let belief = AnyBelief::Full(belief);
             Ok((Member { belief, state, evidence: info.bound(), ..member.clone() }, info))

@@ -187,8 +187,8 @@ impl Noise {
         Ok(())
     }
 
-    /// What rows of `(r_i, ν_i, w_i)` that were fitted together, with the `squares` of their errors, say of the noise, and the log of the whole mass, in
-    /// nats; the search begins at `self`.
+    /// The posterior of the noise from rows of `(r_i, ν_i, w_i)` that were fitted together, with the `squares` of their errors, and the log of the whole
+    /// mass, in nats; the search begins at `self`.
     fn fitted(&self, rows: &[(f64, f64, f64)], squares: &[(f64, f64)]) -> (Self, f64) {
         let mut found = Self::before();
         for k in 0..K {
@@ -299,16 +299,19 @@ impl Noise {
     }
 }
 
-/// `(e², weight)` by which rows of `(r_i, ν_i, w_i)` tell of the noise. The log density of an error `e` has the fourth derivative `3(k+1)/(ks²+e²)⁴` by `e²`, at
-/// most: cells are as wide as a share of that root, for scales down to the smallest tenth of the errors.
+/// The squared errors of rows of `(r_i, ν_i, w_i)` with their weights, as [`few`] points. The log density of an error `e` has the fourth derivative
+/// `3(k+1)/(ks²+e²)⁴` by `e²`, at most: a cell is as wide as a share of `e² + s²`, for scales `s` down to the smallest tenth of the errors.
 fn squares(rows: &[(f64, f64, f64)]) -> Vec<(f64, f64)> {
     let all =
         rows.iter().flat_map(|(r, nu, weight)| FIVE.map(|(z, share)| ((r + nu.sqrt() * z).powi(2), weight * share)));
     let all: Vec<(f64, f64)> = all.collect();
-    let mut by_size: Vec<f64> = all.iter().map(|(square, _)| *square).collect();
-    by_size.sort_by(f64::total_cmp);
-    let Some(least) = by_size.get(by_size.len() / 10).copied().filter(|least| *least > 0.0) else { return all };
-    few(all, |square| ((least + square).ln() / CELL).floor())
+    if all.is_empty() {
+        return all;
+    }
+    let mut sizes: Vec<f64> = all.iter().map(|(square, _)| *square).collect();
+    let tenth = sizes.len() / 10;
+    let (_, least, _) = sizes.select_nth_unstable_by(tenth, f64::total_cmp);
+    if *least > 0.0 { few(all, |square| ((*least + square).ln() / CELL).floor()) } else { all }
 }
 
 /// Log of the total mass, mean and variance of points `(log mass, u)`.
@@ -367,7 +370,7 @@ mod tests {
                 };
                 let exact: f64 = rows.iter().flat_map(|row| FIVE.map(|node| of_node(*row, node))).sum();
                 let found: f64 = few.iter().map(|(square, weight)| weight * tail.log_density(*square, scale)).sum();
-                // 3(k+1)·CELL⁴/384 of a weight where the scale is above that of the least errors, of at most 25 degrees; 3000 in all.
+                // The bound of `few` with `3(k+1)` of 25 degrees of freedom, at scales above the smallest tenth of the errors; the weights sum to 3000.
                 assert!(
                     (found - exact).abs() < 3000.0 * 78.0 * super::CELL.powi(4) / 384.0,
                     "{scale}: {found} {exact}"

@@ -143,15 +143,17 @@ fn words(text: &str) -> Option<Parts<'_>> {
 
 /// A time without its zone: ` UTC`, ` GMT`, `+01:00`, `-0500`, `+02`.
 fn on_the_clock(time: &str) -> &str {
-    let of_offset = |at: usize| {
-        let digits = time[at + 1..].bytes().filter(u8::is_ascii_digit).count();
-        let rest = time[at + 1..].len() - digits;
-        (digits == 2 && rest == 0
-            || digits == 4 && (rest == 0 || time.as_bytes().get(at + 3) == Some(&b':') && rest == 1))
-            .then(|| &time[..at])
+    let is_offset = |offset: &str| {
+        let digits = match offset.as_bytes() {
+            [a, b] => vec![a, b],
+            [a, b, c, d] | [a, b, b':', c, d] => vec![a, b, c, d],
+            _ => return false,
+        };
+        digits.iter().all(|digit| digit.is_ascii_digit())
     };
     let named = [" UTC", " GMT"].iter().find_map(|zone| time.strip_suffix(zone));
-    named.or_else(|| of_offset(time.rfind(['+', '-'])?)).map_or(time, str::trim_end)
+    let numbered = || time.rfind(['+', '-']).filter(|at| is_offset(&time[at + 1..])).map(|at| &time[..at]);
+    named.or_else(numbered).map_or(time, str::trim_end)
 }
 
 /// The hours since midnight of `HH:MM` or `HH:MM:SS`, perhaps with parts of a second, `AM` or `PM`, or a final `Z`.
