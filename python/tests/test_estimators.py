@@ -370,6 +370,9 @@ def test_labels_unseen_before_leave_the_estimator_as_it_was(rng):
         with pytest.raises(ValueError):
             broken()
         assert model.__dict__ == before and model._model.state() == state
+    for bad in (np.nan, np.inf):
+        with pytest.raises(ValueError, match=rf"sample_weight\[2\] is not finite: {bad}"):
+            model.partial_fit(X, y, sample_weight=np.where(np.arange(len(y)) == 2, bad, 1.0))
     with pytest.raises(ValueError, match=r"\['perhaps'\] are none of the classes"):
         model.partial_fit(X, np.where(y == "yes", "perhaps", "no"))
 

@@ -216,8 +216,10 @@ fn rows_that_are_sorted_by_their_target_are_learned_in_a_random_order() {
     let two = |u: f64, t: f64| ["no", "yes"][usize::from(logit(u, t))].to_owned();
     let three = |u: f64, t: f64| ["a", "b", "c"][usize::from(logit(u, t) + logit(u * u, t + 1.0))].to_owned();
     let count = |u: f64, t: f64| (0..3).filter(|k| u < (0.3 * t).exp() / f64::from(3 + k)).count().to_string();
-    let kinds: [(&str, &Label<'_>); 3] = [("auto", &two), ("classes", &three), ("count --prior .5", &count)];
-    for (family, label) in kinds {
+    // Of three classes all these rows are fitted together, in an order of its own.
+    let kinds: [(&str, bool, &Label<'_>); 3] =
+        [("auto", true, &two), ("classes", false, &three), ("count --prior .5", true, &count)];
+    for (family, suffers, label) in kinds {
         for (name, sorted) in [("random", false), ("sorted", true)] {
             fs::write(folder.join(format!("{name}.csv")), labelled(1200, sorted, label)).unwrap();
         }
@@ -233,9 +235,10 @@ fn rows_that_are_sorted_by_their_target_are_learned_in_a_random_order() {
         let evidence = |card: &serde_json::Value| card["evidence"].as_f64().unwrap();
         assert!((sorted.0 - random.0).abs() < 0.02, "{family}: {} {}", sorted.0, random.0);
         assert!((evidence(&sorted.1) - evidence(&random.1)).abs() < 8.0, "{family}");
-        assert!(kept.0 > random.0 + 0.05, "{family}: {}", kept.0);
-        assert!(evidence(&kept.1) > evidence(&random.1) + 50.0, "{family}");
-        assert!(kept.2.starts_with("rvi: the model is unreliable: labels come in runs"), "{}", kept.2);
+        assert_eq!(kept.0 > random.0 + 0.05, suffers, "{family}: {}", kept.0);
+        assert_eq!(evidence(&kept.1) > evidence(&random.1) + 8.0, suffers, "{family}: {}", evidence(&kept.1));
+        let said = kept.2.starts_with("rvi: the model is unreliable: labels come in runs");
+        assert_eq!(said, suffers, "{family}: {}", kept.2);
         assert!(random.2.is_empty() && sorted.2.is_empty(), "{}", sorted.2);
         // What each row was predicted to be on the way stays that of the file, and is labelled.
         assert_eq!(sorted.1["scores"], kept.1["scores"]);

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_array, check_X_y
 
 from .. import _settings
 from .._arviz import inference_data
-from .._compat import checked_weights, validate_data
+from .._compat import validate_data
 from .._rvi import Online
 from . import _rows, _tables
 from ._show import Shown
@@ -201,7 +201,7 @@ class OnlineEstimator(Shown, Stored, Tabular):
         weight = None
         if sample_weight is not None:
             # Rows of no weight teach nothing, which is no model to begin with.
-            weight = _rows.contiguous(checked_weights(sample_weight, X, may_be_zero=hasattr(self, "_model")))
+            weight = _rows.contiguous(_rows.weights(sample_weight, X, may_be_zero=hasattr(self, "_model")))
         offset, size = _rows.numbers("offset", offset, n), size
         model = getattr(self, "_model", None)
         told = [_rows.contiguous(y), weight, offset, size]

@@ -4,7 +4,6 @@ import numpy as np
 from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, RegressorMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
 
-from .._compat import checked_weights
 from .._rvi import Fourier
 from . import _rows
 from ._linear import BayesianLinearRegression
@@ -68,7 +67,7 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tabular)
                 raise ValueError(f"length_scale must be 'evidence' or positive numbers, not {self.length_scale!r}")
             root = float(np.sqrt(X.shape[1]))
             if weight is not None:
-                weight = checked_weights(weight, X, may_be_zero=False)[:TRIED_ROWS]
+                weight = _rows.weights(weight, X, may_be_zero=False)[:TRIED_ROWS]
             tried = X[:TRIED_ROWS], y[:TRIED_ROWS], weight
             found = [(self._evidence(scale * root, *tried), scale * root) for scale in TRIED_SCALES]
             self.length_scale_ = max(found)[1]

@@ -1,7 +1,15 @@
 """Checked matrices as the rows that the extension takes, without a copy where there need be none."""
 
+import inspect
+
 import numpy as np
 from scipy import sparse
+from sklearn.utils.validation import _check_sample_weight
+
+from ._tables import located
+
+# An argument of scikit-learn 1.6 and later.
+_MAY_BE_ZERO = {"allow_all_zero_weights": True} if "allow_all_zero_weights" in inspect.signature(_check_sample_weight).parameters else {}
 
 
 def contiguous(values):
@@ -85,3 +93,18 @@ def seed(random_state):
     from sklearn.utils import check_random_state
 
     return int(check_random_state(random_state).randint(0, 2**31 - 1))
+
+
+def weights(sample_weight, X, *, may_be_zero=True):
+    """The weights of the rows, finite and not negative, and not all 0 unless they may be."""
+    try:
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, **_MAY_BE_ZERO)
+    except ValueError as error:
+        place = located("sample_weight", sample_weight)
+        raise ValueError(f"{error}\n{place}" if place else str(error)) from None
+    negative = np.flatnonzero(weight < 0)
+    if negative.size:
+        raise ValueError(f"Negative values in data passed to `sample_weight`: sample_weight[{negative[0]}] = {weight[negative[0]]}")
+    if not may_be_zero and not weight.any():
+        raise ValueError("Sample weights must contain at least one non-zero number.")
+    return weight

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 use serde_json::json;
 
-use vi_terms::table::text::{add, grouped, number, shortened};
+use vi_terms::table::text::{add, ending, grouped, number};
 use vi_terms::table::{Basis, Document, Versus};
 
 use crate::error::CliError;
@@ -74,7 +74,7 @@ pub(crate) fn compared(models: &[(PathBuf, Document)], json: bool) -> Result<(),
         &format!("  {:<32} {:>8} {:>12} {:>11} {:>11}\n", "model", "inputs", "nats behind", "probability", "log loss"),
     );
     for model in &ranked {
-        let (name, inputs) = (shortened(&model.model, 32), model.inputs);
+        let (name, inputs) = (ending(&model.model, 32), model.inputs);
         let behind = if model.behind == 0.0 { "0".to_owned() } else { number(model.behind) };
         add(
             &mut text,
@@ -86,8 +86,9 @@ pub(crate) fn compared(models: &[(PathBuf, Document)], json: bool) -> Result<(),
         );
     }
     for model in ranked.iter().filter(|model| model.in_order) {
-        let what = "its labels came in runs; its evidence may be too high";
-        add(&mut text, &format!("order         {}: {what}\n", shortened(&model.model, 12)));
+        let name = ending(&model.model, 40);
+        add(&mut text, &format!("order         {name}: its labels came in runs;\n"));
+        add(&mut text, "              its evidence may be too high\n");
     }
     add(&mut text, "probability   under equal prior probabilities; nats of log evidence\n");
     text += &against(&ranked);
@@ -111,7 +112,7 @@ fn against(ranked: &[Ranked]) -> String {
         let worse = own.difference.map_or_else(|| "-".to_owned(), number);
         add(
             &mut text,
-            &format!("  {:<32} {worse:>10} {interval:>22} {:>11}\n", shortened(name, 32), e_value(own.log_e_value)),
+            &format!("  {:<32} {worse:>10} {interval:>22} {:>11}\n", ending(name, 32), e_value(own.log_e_value)),
         );
     }
     let grounds = if all.iter().all(|(_, own)| own.basis == Basis::Exact) { "exact" } else { "heuristic" };

@@ -104,6 +104,14 @@ impl Order {
     /// What the approximations of a harmless pass can amount to, in nats a row.
     const NATS: f64 = 2e-3;
 
+    /// A loss by the order that is small, in nats a row.
+    const LITTLE: f64 = 1e-2;
+
+    /// The nats a row that the order may have cost as far as the sample tells.
+    fn loses_at_most(&self) -> f64 {
+        Self::ERRORS * self.error - self.gained
+    }
+
     /// Whether labels come in runs, as they do where the rows are sorted by something that tells of them. Evidence and scores on the
     /// way are then those of this order, and can be too high, even where the posterior has not suffered.
     #[must_use]
@@ -131,6 +139,12 @@ impl fmt::Display for Order {
             )
         } else if self.sampled == 0 {
             f.write_str("labels come in runs; without a sample their effect is unknown")
+        } else if self.loses_at_most() > Self::LITTLE {
+            write!(
+                f,
+                "labels come in runs: a row may have lost up to {:.2} nats by it, and evidence and scores may be too high",
+                self.loses_at_most()
+            )
         } else {
             f.write_str(
                 "labels come in runs: the model is hardly affected, but its evidence and scores may be too high",

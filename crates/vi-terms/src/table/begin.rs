@@ -175,14 +175,12 @@ fn document_of(
     if options.mergeable || options.ard {
         plan.scales = Some(scales(&schema, &target, records, columns, 1.0)?);
     }
-    let relevance = match &mut plan.scales {
-        Some(scales) if options.ard => Some(relevance::determine(scales, &schema, &target, records, columns)?),
-        _ => None,
-    };
     if options.ard && options.prior.is_empty() {
         // The scales of the inputs have the prior's in them.
         plan.prior = PriorScale::Given(1.0);
     }
+    let relevance =
+        options.ard.then(|| relevance::determine(&mut plan, &schema, &target, records, columns)).transpose()?;
     // With means they are shuffled already, and the means grow from each to the next.
     let order = if means.is_empty() { spread_out(records).collect() } else { records.iter().collect::<Vec<_>>() };
     let (model, chosen) = chosen(&plan, &schema, &mut target, &order, columns)?;

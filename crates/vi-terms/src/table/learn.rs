@@ -2,7 +2,7 @@
 
 use vi_core::Row;
 use vi_models::ModelError;
-use vi_models::online::{Model, Observation, Prediction};
+use vi_models::online::{Model, Observation, OnlineLinear, Prediction};
 
 use crate::TermsError;
 use crate::table::document::{Document, Pass};
@@ -32,6 +32,9 @@ pub(crate) struct Reader<'a> {
     /// The record with the means.
     with_means: Record,
 }
+
+/// A number whose square may be beyond the range of floats.
+const HUGE: f64 = 1e100;
 
 impl<'a> Reader<'a> {
     /// # Errors
@@ -111,6 +114,21 @@ impl<'a> Reader<'a> {
         self.encoded.row(self.schema, self.sparse)
     }
 
+    /// The error of the row that was read last: by its column, where one number is too large for the model to compute with.
+    pub(crate) fn refused(&self, row: u64, source: ModelError) -> TermsError {
+        let is_of_range = matches!(source, ModelError::Core(vi_core::Error::Overflow { .. }));
+        match self.encoded.farthest().filter(|(_, value)| is_of_range && value.abs() > HUGE) {
+            Some((j, value)) => TermsError::Field {
+                row,
+                column: self.schema.names().swap_remove(j),
+                text: format!("{value:e}"),
+                expected: "near enough to the other numbers of its column to compute with",
+                hint: "",
+            },
+            None => TermsError::Row { row, source },
+        }
+    }
+
     /// Learns the label of a record for its levels, and where it lay in the model's own prediction, as [`Means::score`] says.
     pub(crate) fn tell(&self, means: &mut Means, record: &Record, label: f64, score: Option<f64>) {
         means.learn(record, &self.of_means, label, score);
@@ -154,12 +172,12 @@ impl<'a> Reader<'a> {
         record: &Record,
         (row, label): (u64, f64),
     ) -> Result<(Option<Prediction>, f64), TermsError> {
-        let refused = |source| TermsError::Row { row, source };
         let observed = self.observed(groups.as_ref(), record, label);
-        let own = taken(model, self.row(means, record, row)?, observed, record.weight).map_err(refused)?;
+        let own = taken(model, self.row(means, record, row)?, observed, record.weight);
+        let own = own.map_err(|source| self.refused(row, source))?;
         self.add(groups.as_mut(), record);
         let score = means.score(own.0.as_ref(), label);
-        let foretold = self.spread_at(means, record, own, label).map_err(refused)?;
+        let foretold = self.spread_at(means, record, own, label).map_err(|source| self.refused(row, source))?;
         self.tell(means, record, label, score);
         Ok(foretold)
     }
@@ -229,7 +247,8 @@ pub(crate) fn scales(
     let mean = labels.iter().sum::<f64>() / n;
     let variance = labels.iter().map(|y| (y - mean).powi(2)).sum::<f64>() / n;
     let variance = if variance.is_normal() { variance } else { 1.0 };
-    Ok(Scales { centres, spreads, target: (mean, variance) })
+    let (shape, rate) = OnlineLinear::DEFAULT_NOISE;
+    Ok(Scales { centres, spreads, target: (mean, variance), noise: (shape, rate * variance) })
 }
 
 /// Mean of a column's entries so far and the root of their squared deviations, which neither overflows nor cancels.

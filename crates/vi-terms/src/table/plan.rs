@@ -74,6 +74,8 @@ pub(crate) struct Scales {
     pub(crate) spreads: Vec<f64>,
     /// Mean and variance of the target, if it is a number.
     pub(crate) target: (f64, f64),
+    /// Shape and rate of what is believed of the precision of a number's noise at first.
+    pub(crate) noise: (f64, f64),
 }
 
 impl Plan {
@@ -87,8 +89,7 @@ impl Plan {
 
     /// Shape and rate of what is believed of the precision of a number's noise at first.
     pub(crate) fn noise(&self) -> (f64, f64) {
-        let (shape, rate) = OnlineLinear::DEFAULT_NOISE;
-        (shape, rate * self.scales.as_ref().map_or(1.0, |scales| scales.target.1))
+        self.scales.as_ref().map_or(OnlineLinear::DEFAULT_NOISE, |scales| scales.noise)
     }
 
     fn belief(&self, target: &TargetKind, inputs: usize) -> BeliefKind {
@@ -145,7 +146,7 @@ impl Plan {
         // Given scales are those of the target, not of its transform.
         let scales = self.scales.as_ref().filter(|_| transform == Transform::Identity);
         let unit = scales.map_or((0.0, 1.0), |scales| (scales.target.0, scales.target.1.sqrt()));
-        let noise = if scales.is_some() { self.noise() } else { OnlineLinear::DEFAULT_NOISE };
+        let noise = scales.map_or(OnlineLinear::DEFAULT_NOISE, |scales| scales.noise);
         let number = |transform| Kind::Number { noise, transform };
         let robust = |transform| Kind::Robust { unit, transform };
         let varying = |transform| Kind::Varying { unit, transform };
@@ -204,7 +205,7 @@ impl Plan {
         if self.unscaled || (self.rare && !is_dense(belief) && !matches!(target, TargetKind::Number)) {
             settings.standardise = Standardise::Never;
         }
-        if let Some(Scales { mut centres, spreads, target: (mean, variance) }) = self.scales.clone() {
+        if let Some(Scales { mut centres, spreads, target: (mean, variance), .. }) = self.scales.clone() {
             if !is_dense(belief) || !self.intercept {
                 centres.fill(0.0);
             }

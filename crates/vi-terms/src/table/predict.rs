@@ -41,7 +41,7 @@ impl Answers<'_> {
         let inputs = self.reader.row(&self.document.means, record, row)?;
         let own = self.document.model.predict(inputs, at);
         let predicted = own.and_then(|own| self.reader.spread(&self.document.means, record, own));
-        predicted.map_err(|source| TermsError::Row { row, source })
+        predicted.map_err(|source| self.reader.refused(row, source))
     }
 
     /// The expected number or count at a row, the median time, or the position of its most probable class, without the uncertainty where this takes longer.
@@ -58,7 +58,7 @@ impl Answers<'_> {
             TargetKind::Survival(_) => self.document.model.predict(inputs, at).and_then(|seen| seen.quantile(0.5)),
             TargetKind::Number | TargetKind::Count => self.document.model.predict(inputs, at).map(|seen| seen.mean()),
         };
-        Ok(found.map_err(|source| TermsError::Row { row, source })?.unwrap_or(f64::NAN))
+        Ok(found.map_err(|source| self.reader.refused(row, source))?.unwrap_or(f64::NAN))
     }
 
     /// The target of a row, of classes its position among them, of censored times with a minus; none where it is missing.

@@ -3,10 +3,11 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use serde::{Deserialize, Serialize};
+use vi_models::online::Model;
 use vi_models::vb::{HorseshoeLinear, HorseshoeLogit, HorseshoeSettings};
 
 use crate::TermsError;
-use crate::table::plan::Scales;
+use crate::table::plan::Plan;
 use crate::table::schema::{Encoded, Schema};
 use crate::table::source::{Columns, NOWHERE, Record};
 use crate::table::target::{Target, TargetKind};
@@ -40,10 +41,13 @@ impl Relevance {
 /// Divides the scale of each input by the size of its coefficient under a horseshoe prior: where that is `s_j` for an input of unit spread, the prior
 /// `N(0, 1)` of one of spread `s_j` is the Gaussian of that size.
 ///
+/// These scales have seen the labels, which the model then learns under them once more: its noise would be too small. So the noise of a number
+/// begins at the rate at which the model's mean of `σ²` after these records is that under the horseshoe prior.
+///
 /// # Errors
 /// A target or records that relevance cannot be determined of.
 pub(crate) fn determine(
-    scales: &mut Scales,
+    plan: &mut Plan,
     schema: &Schema,
     target: &Target,
     records: &[Record],
@@ -74,20 +78,29 @@ pub(crate) fn determine(
         }
         let first = x.len();
         x.resize(first + width, 0.0);
-        encoded.row(schema, true).for_each(|j, value| x[first + j] = (value - scales.centres[j]) / scales.spreads[j]);
+        encoded.row(schema, true).for_each(|j, value| x[first + j] = value);
         y.push(label);
     }
     let (settings, mut rng) = (HorseshoeSettings::default(), ChaCha8Rng::seed_from_u64(SEED));
-    let (deviations, determined) = if matches!(target.kind, TargetKind::Number) {
+    let (deviations, determined, noise) = if matches!(target.kind, TargetKind::Number) {
         let fit = HorseshoeLinear::fit(&x, width, &y, &settings, &mut rng)?;
-        (fit.sizes(), fit.info().determined.clone())
+        (fit.sizes(), fit.info().determined.clone(), Some(fit.noise_variance()))
     } else {
         let fit = HorseshoeLogit::fit(&x, width, &y, &settings, &mut rng)?;
-        (fit.sizes(), fit.info().determined.clone())
+        (fit.sizes(), fit.info().determined.clone(), None)
     };
     let largest = deviations.iter().copied().fold(0.0, f64::max);
-    for (spread, deviation) in scales.spreads.iter_mut().zip(deviations) {
+    let spreads = plan.scales.iter_mut().flat_map(|scales| &mut scales.spreads);
+    for (spread, deviation) in spreads.zip(deviations) {
         *spread /= deviation.max(LEAST * largest);
+    }
+    if let (Some(variance), Model::Number(mut model)) = (noise, plan.model(&target.kind, schema.names())?) {
+        // As above: a record that cannot be learned is told there.
+        let _unlearned = model.update_batch(&x, &y);
+        let (shape, rate) = model.noise();
+        // With three halves of a row or less the mean of `σ²` is infinite.
+        let missing = variance * (shape - 1.0).max(0.0) - rate;
+        plan.scales.iter_mut().for_each(|scales| scales.noise.1 += missing.max(0.0));
     }
     Ok(Relevance { rows: y.len(), determined })
 }

@@ -70,13 +70,23 @@ pub(crate) fn bar(share: f64) -> String {
 }
 
 /// A name of at most `most` characters.
-#[must_use]
-pub fn shortened(name: &str, most: usize) -> String {
+pub(crate) fn shortened(name: &str, most: usize) -> String {
     let name = visible(name);
     if name.chars().count() <= most {
         return name.into_owned();
     }
     name.chars().take(most - 1).chain(['…']).collect()
+}
+
+/// The end of a path, of at most `most` characters: that is where paths differ.
+#[must_use]
+pub fn ending(path: &str, most: usize) -> String {
+    let path = visible(path);
+    let beyond = path.chars().count().saturating_sub(most);
+    if beyond == 0 {
+        return path.into_owned();
+    }
+    std::iter::once('…').chain(path.chars().skip(beyond + 1)).collect()
 }
 
 /// The first words of many, and how many more there are.
@@ -139,6 +149,7 @@ mod tests {
         assert_eq!(grouped(12), "12");
         assert_eq!((many(1, "row"), many(2000, "row")), ("1 row".to_owned(), "2,000 rows".to_owned()));
         assert_eq!(shortened("abcdef", 4), "abc…");
+        assert_eq!((ending("abcdef", 4), ending("abcd", 4)), ("…def".to_owned(), "abcd".to_owned()));
     }
 
     #[test]

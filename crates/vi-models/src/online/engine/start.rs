@@ -29,7 +29,7 @@ const ROWS_PER_WEIGHT: [usize; 2] = [2, 20];
 const WORK: usize = 4_000_000;
 
 /// The same, of the squared number of columns times the classes, for classes that have a belief each.
-const WORK_APART: usize = 12_000_000;
+const WORK_APART: usize = 250_000_000;
 
 /// The least number of rows that are fitted together in most families.
 pub(super) const FEWEST: usize = 50;

@@ -281,7 +281,7 @@ macro_rules! horseshoe {
             }
 
             /// The size of each weight, of a column of unit spread and in units of the noise (of the log odds for classes): the deviation of the
-            /// Gaussian about 0 whose absolute value has the same median as the draws, for classes the same 95 % quantile.
+            /// Gaussian about 0 whose absolute value has the same 90 % quantile as the draws, for classes the same 95 % quantile.
             /// As prior scales they lead a ridge regression near this posterior. Length `d`.
             #[must_use]
             pub fn sizes(&self) -> Vec<f64> {

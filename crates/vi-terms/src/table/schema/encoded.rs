@@ -139,6 +139,12 @@ impl Encoded {
         }
     }
 
+    /// The input of the record that is farthest from 0.
+    pub(crate) fn farthest(&self) -> Option<(usize, f64)> {
+        let inputs = self.positions.iter().copied().zip(self.values.iter().copied());
+        inputs.max_by(|(_, a), (_, b)| a.abs().total_cmp(&b.abs()))
+    }
+
     /// The record as the row of a model: its entries for a wide one, all numbers for another.
     pub(crate) fn row(&mut self, schema: &Schema, sparse: bool) -> Row<'_> {
         let row = Row::Sparse { positions: &self.positions, values: &self.values };

@@ -80,6 +80,13 @@ impl HorseshoeLinear {
         Ok(model)
     }
 
+    /// The posterior mean of the noise `σ²`, in squared units of `y`.
+    #[must_use]
+    pub fn noise_variance(&self) -> f64 {
+        let noises = &self.draws.noises;
+        self.draws.target.scales[0].powi(2) * noises.iter().sum::<f64>() / noises.len() as f64
+    }
+
     /// The predictive distribution of a new `y` at every row of `x`, rows one after another: a mixture of one Gaussian for each draw. Cost `draws·d` a
     /// row.
     ///
@@ -99,4 +106,5 @@ impl HorseshoeLinear {
     }
 }
 
-horseshoe!(HorseshoeLinear, 0.5);
+// By the median intervals of a ridge regression with these scales hold less, by more than 90 % they are wider than they need be.
+horseshoe!(HorseshoeLinear, 0.9);
