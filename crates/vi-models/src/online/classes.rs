@@ -10,7 +10,7 @@ use vi_linalg::faer::{Mat, MatRef, Par};
 use super::apart::Apart;
 use super::belief::{AnyBelief, AnyStep, BeliefKind};
 use super::engine::{
-    FIT_PASSES, FIT_SWEEP, FIT_TOLERANCE, Family, Fitted, Member, RowStep, RunLabel, Stateful, is_score,
+    FIT_PASSES, FIT_SWEEP, FIT_TOLERANCE, Family, Fitted, Member, RowStep, RunLabel, Stateful, is_score, key,
     prior_variances,
 };
 use super::nested::Nested;
@@ -223,8 +223,13 @@ impl Family for Classes {
         x: MatRef<'_, f64>,
         observed: &[Observation],
     ) -> Result<Option<(Apart, f64)>, Error> {
+        // In runs of one class the first sweep would foresee each label by the one before.
+        let mut order: Vec<usize> = (0..observed.len()).collect();
+        order.sort_by_key(|t| key(*t as u64));
+        let observed: Vec<Observation> = order.iter().map(|&t| observed[t]).collect();
+        let x = Mat::from_fn(x.nrows(), x.ncols(), |i, j| x[(order[i], j)]);
         let mut nested = Nested::new(prior.clone(), observed.len())?;
-        nested.sweep(x, observed, 0.0, FIT_SWEEPS)?;
+        nested.sweep(x.as_ref(), &observed, 0.0, FIT_SWEEPS)?;
         Ok(Some((nested.belief, nested.log_evidence)))
     }
 

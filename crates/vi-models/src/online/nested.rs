@@ -11,7 +11,6 @@ use vi_linalg::faer::MatRef;
 
 use super::apart::Apart;
 use super::belief::AnyStep;
-use super::engine::key;
 use super::observation::Observation;
 use crate::softmax::{head_score, head_sites};
 
@@ -161,7 +160,7 @@ impl Nested {
         self.progress.ends(tolerance.max(SETTLED) * rows as f64)
     }
 
-    /// Sweeps over the rows of `x` in a random order, at most so many times; whether the last has changed less than the tolerance.
+    /// Sweeps over the rows of `x`, at most so many times; whether the last has changed less than the tolerance.
     ///
     /// # Errors
     /// As [`see`](Self::see), naming the row.
@@ -173,13 +172,10 @@ impl Nested {
         most: usize,
     ) -> Result<bool, Error> {
         let rows: Vec<f64> = (0..x.nrows()).flat_map(|t| x.row(t).iter().copied()).collect();
-        let mut rows: Vec<_> = rows.chunks(x.ncols().max(1)).zip(observed).enumerate().collect();
-        // In runs of one class the first sweep would foresee each label by the one before.
-        rows.sort_by_key(|(t, _)| key(*t as u64));
         let mut settled = false;
         while self.sweeps < most && !settled {
-            for (t, (row, observed)) in &rows {
-                self.see(*t, Row::Dense(row), observed).map_err(|error| error.at_row(*t))?;
+            for (t, (row, observed)) in rows.chunks(x.ncols().max(1)).zip(observed).enumerate() {
+                self.see(t, Row::Dense(row), observed).map_err(|error| error.at_row(t))?;
             }
             settled = self.ends(tolerance);
         }
