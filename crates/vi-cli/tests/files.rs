@@ -71,7 +71,7 @@ fn a_model_that_others_replace_meanwhile_is_not_overwritten() {
     fs::copy(folder.join("m.rvi"), folder.join("other.rvi")).unwrap();
     told(&folder, "update other.rvi 0.csv");
     let other = fs::read(folder.join("other.rvi")).unwrap();
-    // It has read the model and waits for more rows when another program puts a file there: so many do not fit into a pipe that nobody reads.
+    // These rows are more than a pipe holds: once they are written, the process has read its model. Then another program replaces the file.
     let mut child = command(&folder, "update m.rvi - --format csv");
     let mut child = child.stdin(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
     let mut input = child.stdin.take().unwrap();

@@ -236,7 +236,8 @@ fn rows_that_are_sorted_by_their_target_are_learned_in_a_random_order() {
         assert!((sorted.0 - random.0).abs() < 0.02, "{family}: {} {}", sorted.0, random.0);
         assert!((evidence(&sorted.1) - evidence(&random.1)).abs() < 8.0, "{family}");
         assert_eq!(kept.0 > random.0 + 0.05, suffers, "{family}: {}", kept.0);
-        assert_eq!(evidence(&kept.1) > evidence(&random.1) + 8.0, suffers, "{family}: {}", evidence(&kept.1));
+        let excess = evidence(&kept.1) - evidence(&random.1);
+        assert!(if suffers { excess > 50.0 } else { excess.abs() < 8.0 }, "{family}: {excess}");
         let said = kept.2.starts_with("rvi: the model is unreliable: labels come in runs");
         assert_eq!(said, suffers, "{family}: {}", kept.2);
         assert!(random.2.is_empty() && sorted.2.is_empty(), "{}", sorted.2);

@@ -114,13 +114,14 @@ impl<'a> Reader<'a> {
         self.encoded.row(self.schema, self.sparse)
     }
 
-    /// The error of the row that was read last: by its column, where one number is too large for the model to compute with.
+    /// The error of the last row, which the model has refused; it names the column of a number that is too large to compute with.
     pub(crate) fn refused(&self, row: u64, source: ModelError) -> TermsError {
         let is_of_range = matches!(source, ModelError::Core(vi_core::Error::Overflow { .. }));
-        match self.encoded.farthest().filter(|(_, value)| is_of_range && value.abs() > HUGE) {
-            Some((j, value)) => TermsError::Field {
+        let huge = self.encoded.farthest().filter(|(_, value)| is_of_range && value.abs() > HUGE);
+        match huge.and_then(|(j, value)| Some((self.schema.names().into_iter().nth(j)?, value))) {
+            Some((column, value)) => TermsError::Field {
                 row,
-                column: self.schema.names().swap_remove(j),
+                column,
                 text: format!("{value:e}"),
                 expected: "near enough to the other numbers of its column to compute with",
                 hint: "",

@@ -71,7 +71,7 @@ pub(crate) fn determine(
     let (places, label) = (schema.places(columns)?, target.places(columns)?);
     let (mut encoded, mut x, mut y) = (Encoded::default(), Vec::new(), Vec::new());
     for record in records {
-        // What is wrong with a record is told where it is learned.
+        // The pass over the file reports the errors of a record.
         let Ok(Some(label)) = target.label(record, label, NOWHERE) else { continue };
         if encoded.write(schema, &places, record, NOWHERE).is_err() {
             continue;
@@ -94,8 +94,10 @@ pub(crate) fn determine(
     for (spread, deviation) in spreads.zip(deviations) {
         *spread /= deviation.max(LEAST * largest);
     }
-    if let (Some(variance), Model::Number(mut model)) = (noise, plan.model(&target.kind, schema.names())?) {
-        // As above: a record that cannot be learned is told there.
+    if let Some(variance) = noise
+        && let Model::Number(mut model) = plan.model(&target.kind, schema.names())?
+    {
+        // The pass over the file reports a record that the model refuses.
         let _unlearned = model.update_batch(&x, &y);
         let (shape, rate) = model.noise();
         // With three halves of a row or less the mean of `σ²` is infinite.
