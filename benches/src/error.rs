@@ -12,6 +12,9 @@ pub enum BenchError {
     /// As [`Core`](Self::Core), of `vi-models`.
     #[error(transparent)]
     Model(#[from] vi_models::ModelError),
+    /// A file refused by `vi-terms`.
+    #[error(transparent)]
+    Table(#[from] vi_terms::table::FileError),
     /// As [`Core`](Self::Core), of `vi-revrand`.
     #[error(transparent)]
     Revrand(#[from] vi_revrand::RevrandError),

@@ -36,11 +36,12 @@ const fn ours(name: &'static str, title: &'static str) -> Method {
     Method { name, title, package: None, swept: None, linear: true }
 }
 
-pub(super) const METHODS: [Method; 19] = [
+pub(super) const METHODS: [Method; 20] = [
     Method { swept: Some(1.0), ..ours("ours", "ours") },
     ours("ours_refined", "ours, refined"),
     ours("ours_memory", "ours, learned memory"),
     ours("ours_spread", "ours, learned spread"),
+    Method { linear: false, ..ours("ours_table", "ours, `rvi fit`") },
     method("sklearn_logistic", "scikit-learn LogisticRegression", "scikit-learn"),
     method("sklearn_ridge", "scikit-learn BayesianRidge", "scikit-learn"),
     method("sklearn_ard", "scikit-learn ARDRegression", "scikit-learn"),

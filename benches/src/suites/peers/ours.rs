@@ -1,16 +1,19 @@
 //! Our front door on the same files, in a process of its own.
 
 use std::fmt::Write as _;
-use std::fs;
+use std::fs::{self, File};
+use std::io::BufReader;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use vi_core::refine::RefineSettings;
+use vi_data::records::Record;
 use vi_models::online::{
     self, Memory, Model, Observation, OnlineLinear, OnlineSettings, Prediction, PriorScale, Row, Rows,
 };
 use vi_models::softmax::SoftmaxRefineSettings;
 use vi_models::{ModelError, Transform};
+use vi_terms::table::{self, Family, FileError, FileRows, Input, Options, Source};
 
 use super::sets::{Kind, SETS, Set, folder, read};
 use crate::{BenchError, memory};
@@ -45,10 +48,13 @@ fn kind_of(set: Kind, method: &str) -> online::Kind {
     }
 }
 
-/// A line of the predictions: probabilities, or mean, ends of the interval and log density.
 fn predict(model: &Model, row: &[f64], label: f64, line: &mut String) -> Result<(), ModelError> {
-    let seen = model.predict(Row::Dense(row), Observation::new(0.0))?;
-    let numbers = match &seen {
+    write_line(&model.predict(Row::Dense(row), Observation::new(0.0))?, label, line)
+}
+
+/// A line of the predictions: probabilities, or mean, ends of the interval and log density.
+fn write_line(seen: &Prediction, label: f64, line: &mut String) -> Result<(), ModelError> {
+    let numbers = match seen {
         Prediction::Two(seen) => vec![1.0 - seen.probability, seen.probability],
         Prediction::Classes(seen) => seen.probabilities.clone(),
         _ => {
@@ -82,7 +88,10 @@ pub(in crate::suites) fn child(job: &str) -> Result<String, BenchError> {
     };
     for (index, variance) in words.enumerate() {
         let mut predictions = String::new();
-        let (seconds, cpu, peak) = fit(set, method, variance.parse().ok(), &mut predictions)?;
+        let (seconds, cpu, peak) = match method {
+            "ours_table" => fit_table(set, &mut predictions)?,
+            _ => fit(set, method, variance.parse().ok(), &mut predictions)?,
+        };
         let path = folder().join(format!("{method}-{name}-{index}"));
         fs::write(&path, predictions).map_err(|source| BenchError::Write { path, source })?;
         answer.seconds.push(Some(seconds));
@@ -136,4 +145,32 @@ fn fit(
         }
     }
     Ok(measured)
+}
+
+/// As [`fit`], by what the command `rvi fit` does with a file.
+fn fit_table(set: &Set, predictions: &mut String) -> Result<(f64, Option<f64>, Option<u64>), BenchError> {
+    let (start, before) = (Instant::now(), memory::worked());
+    // Only the numbers of several classes have to be named as such.
+    let family = if let Kind::Many(_) = set.kind { Family::Classes } else { Family::Auto };
+    let options = Options { target: Some("label".to_owned()), family, ..Options::default() };
+    let [train, test] = [set.train(), set.test()].map(|data| Input { data, ..Input::in_memory("", false) });
+    let document = table::fit(&options, &train, false, || open(&train))?;
+    let cpu = memory::worked().zip(before).map(|(after, before)| after - before);
+    let measured = (start.elapsed().as_secs_f64(), cpu, memory::peak());
+
+    let mut rows = open(&test)?;
+    let mut answers = document.answers(rows.columns()).map_err(|error| rows.refused(error))?;
+    let mut record = Record::default();
+    while Source::next(&mut rows, &mut record)? {
+        let (row, refused) = (rows.row(), |error| rows.refused(error));
+        let label = answers.label(&record, row).map_err(refused)?.unwrap_or(f64::NAN);
+        write_line(&answers.predict(&record, row).map_err(refused)?, label, predictions)?;
+    }
+    Ok(measured)
+}
+
+fn open(input: &Input) -> Result<FileRows<'static>, FileError> {
+    let path = input.data.as_path();
+    let file = File::open(path).map_err(|source| FileError::Unreadable { path: path.to_owned(), source })?;
+    FileRows::open(BufReader::new(file), input)
 }

@@ -50,7 +50,9 @@ const HOW: &str = "\
   bayesianbandits; river's; statsmodels and Vowpal Wabbit need none). For those with a step size a second line tells the best of the steps
   over a range of 1000, chosen *on the very rows that are scored*: better than anyone can do. Ours has no such line.
 - *ours* is `OnlineLinear`, `OnlineLogistic`, `OnlineSoftmax` or `OnlineGlm` with nothing set: one pass, the prior scale learned. *ours,
-  refined* keeps the rows and sweeps over them to the end. *Learned memory* is `Memory::Learned`.
+  refined* keeps the rows and sweeps over them to the end. *Learned memory* is `Memory::Learned`. *ours, `rvi fit`* is what the command does
+  with the file, with nothing set but that the numbers of several classes are classes: curves, products and the family of the label are chosen,
+  and it reads the rows again where they come in an order.
 - Rows per second: from file to model in a process of its own; Vowpal Wabbit reads its own format (writing that is not counted), imports
   are not counted. In streams every row is predicted before it is learned, and both are counted. One run each, so small sets say little.
   Rows per CPU second are by the time that processors worked, all threads of the others' processes together: what else runs on the machine makes
@@ -63,24 +65,42 @@ const HOW: &str = "\
 
 ";
 
-/// Ours with its defaults, and the best of the others, in hindsight too.
+/// Ours with nothing set, and the best of the others, in hindsight too.
 fn glance(tables: &[Table], text: &mut String) {
     text.push_str("## At a glance\n\nOurs, one pass with nothing set, beside the best linear method of others, which may differ from row to row and have a step chosen in hindsight.\n\n");
-    text.push_str("| data | score | ours | ours, refined or with memory | best of others | by | ours is |\n|---|---|--:|--:|--:|---|---|\n");
+    let more = ("ours, refined or with memory", &["ours_refined", "ours_memory"][..]);
+    beside(tables, text, "ours", more, |entry| entry.method.linear);
+    text.push_str("The command `rvi fit` with nothing set, beside the best of all others, trees among them.\n\n");
+    beside(tables, text, "ours_table", ("ours, linear", &["ours"]), |_| true);
+}
+
+/// A table of the method of ours with this name, in a second column under `heading` the first of `more` that there is, beside the best of
+/// those others that `counts`.
+fn beside(
+    tables: &[Table],
+    text: &mut String,
+    ours: &str,
+    (heading, more): (&str, &[&str]),
+    counts: impl Fn(&Entry) -> bool,
+) {
+    let _ = writeln!(
+        text,
+        "| data | score | ours | {heading} | best of others | by | ours is |\n|---|---|--:|--:|--:|---|---|"
+    );
     let (mut better, mut of) = (0, 0);
     for table in tables {
         let measures: &[Measure] = if table.set.kind.is_class() { &[LOSS] } else { &[LOSS, RMSE] };
         for &(name, value) in measures {
             let of_outcome = |outcome: &Outcome| outcome.scores.as_ref().and_then(value).filter(|v| v.is_finite());
             let find = |name: &str| table.entries.iter().find(|entry| entry.method.name == name);
-            let Some(entry) = find("ours") else { continue };
+            let Some(entry) = find(ours) else { continue };
             let ours = of_outcome(&entry.default);
             // A score that the kind of label has not is no failure; a run that gave none is.
             if ours.is_none() && entry.default.scores.is_some() {
                 continue;
             }
-            let more = find("ours_refined").or(find("ours_memory")).and_then(|entry| of_outcome(&entry.default));
-            let theirs = table.entries.iter().filter(|entry| entry.method.package.is_some() && entry.method.linear);
+            let more = more.iter().find_map(|name| find(name)).and_then(|entry| of_outcome(&entry.default));
+            let theirs = table.entries.iter().filter(|entry| entry.method.package.is_some() && counts(entry));
             let candidates = theirs.flat_map(|entry| {
                 let all = std::iter::once(&entry.default).chain(&entry.swept);
                 all.filter_map(|outcome| Some((of_outcome(outcome)?, title(entry, outcome))))
@@ -281,6 +301,16 @@ mod tests {
         assert!(text.contains("| river, SGD | 0.7000 ± 0.0100 | 0.020 | 25,000 | 49,000 | 3 |"), "{text}");
         assert!(text.contains("| river, SGD, best step (0.10) | 0.3000 ± 0.0100 |"), "{text}");
         assert!(text.contains("| phishing | ours | 0.5000 | 0.4000 | 0.6000 | 0.2000 |  |"), "{text}");
+    }
+
+    #[test]
+    fn trees_stand_beside_the_command_alone() {
+        let mut all = table(0.33);
+        all.entries.extend([entry("ours_table", 0.2, &[]), entry("sklearn_boosting", 0.25, &[])]);
+        let text = page(&[all], &[], Duration::ZERO);
+        assert!(text.contains("| 0.3300 | – | 0.3000 | river, SGD, best step (0.10) | worse, 10.0 % |"), "{text}");
+        let trees = "scikit-learn HistGradientBoosting (trees)";
+        assert!(text.contains(&format!("| 0.2000 | 0.3300 | 0.2500 | {trees} | better, 20.0 % |")), "{text}");
     }
 
     #[test]
