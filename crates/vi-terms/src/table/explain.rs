@@ -60,7 +60,6 @@ impl Explainer<'_> {
         let at = self.reader.observed(self.document.groups.as_ref(), record, 0.0);
         let field = self.reader.group(record);
         let inputs = self.reader.row(&self.document.means, record, row)?;
-        let refused = |source| TermsError::Row { row, source };
         self.grouped = self.document.groups.as_ref().zip(field).map(|(groups, field)| {
             let mut dense = vec![0.0; self.means.len()];
             inputs.for_each(|j, x| dense[j] = x);
@@ -72,12 +71,17 @@ impl Explainer<'_> {
         if let Some(terms) = &self.document.schema.shape {
             terms.unmix(&mut self.from_mean);
         }
-        let predictor = one_predictor(self.document, inputs, at).map_err(refused)?;
+        let predictor = one_predictor(self.document, inputs, at);
+        let predictor = predictor.map_err(|source| self.reader.refused(row, source))?;
         let differs = (0..self.means.len()).filter(|j| self.from_mean[*j] != 0.0);
         let mut parts: BTreeSet<usize> = differs.map(|j| self.part_of[j]).collect();
         parts.extend(self.grouped.as_ref().map(|_| self.inputs.len()));
         let parts = parts.into_iter().map(|part| Ok((part, self.together(&[part])?))).collect::<Result<_, _>>();
-        Ok(Explanation { base: self.base.clone(), parts: parts.map_err(refused)?, predictor })
+        Ok(Explanation {
+            base: self.base.clone(),
+            parts: parts.map_err(|source| self.reader.refused(row, source))?,
+            predictor,
+        })
     }
 
     /// The contribution of several parts together to the row explained last. Parts are correlated: variances do not add up.

@@ -205,16 +205,15 @@ impl Document {
             empty = false;
             let scored = (|| {
                 let Some(label) = self.target.label(&record, target, row)? else { return Ok(()) };
-                let refused = |source| TermsError::Row { row, source };
                 let at = reader.observed(self.groups.as_ref(), &record, label);
                 let inputs = reader.row(&self.means, &record, row)?;
-                let (predicted, log_density) = foretold(&self.model, inputs, at).map_err(refused)?;
-                let log_density = match log_density {
-                    Some(log_density) => log_density,
-                    None => taken(&mut self.model.clone(), inputs, at, record.weight).map_err(refused)?.1,
-                };
-                let own = (predicted, log_density);
-                let (seen, log_density) = reader.spread_at(&self.means, &record, own, label).map_err(refused)?;
+                let own = foretold(&self.model, inputs, at).and_then(|own| match own {
+                    (predicted, Some(log_density)) => Ok((predicted, log_density)),
+                    (predicted, None) => Ok((predicted, taken(&mut self.model.clone(), inputs, at, record.weight)?.1)),
+                });
+                let own = own.and_then(|own| reader.spread_at(&self.means, &record, own, label));
+                let refused = |source| reader.refused(row, source);
+                let (seen, log_density) = own.map_err(refused)?;
                 scores.add((seen.as_ref(), log_density), label, scored(&self.target)).map_err(refused)
             })();
             if let Err(error) = scored {

@@ -78,7 +78,7 @@ pub fn refine<S: Source>(
         again(&before, &mut open()?, |reader, record, (row, label)| {
             let inputs = reader.row(&means, record, row)?;
             let taken = take(inputs, before.target.observation(label).weight(record.weight));
-            taken.map_err(|source| TermsError::Row { row, source })?;
+            taken.map_err(|source| reader.refused(row, source))?;
             reader.tell(&mut means, record, label, None);
             Ok(())
         })

@@ -77,7 +77,7 @@ impl Document {
                     let name = if is_missing(field) { format!("\0{row}") } else { field.to_owned() };
                     *known.entry(name).or_insert(next)
                 });
-                sums.add(inputs, at, cluster).map_err(|source| TermsError::Row { row, source })?;
+                sums.add(inputs, at, cluster).map_err(|source| reader.refused(row, source))?;
                 rows += 1;
                 Ok(())
             })();

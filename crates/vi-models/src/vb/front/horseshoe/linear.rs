@@ -81,6 +81,18 @@ impl HorseshoeLinear {
     }
 
     /// The posterior mean of the noise `σ²`, in squared units of `y`.
+    ///
+    /// ```
+    /// # use rand::SeedableRng;
+    /// # use vi_models::vb::{HorseshoeLinear, HorseshoeSettings};
+    /// // y = 3x ± 2.
+    /// let x: Vec<f64> = (0..60).map(f64::from).collect();
+    /// let y: Vec<f64> = x.iter().map(|x| 3.0 * x + if x % 4.0 < 2.0 { 2.0 } else { -2.0 }).collect();
+    /// let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
+    /// let model = HorseshoeLinear::fit(&x, 1, &y, &HorseshoeSettings::default(), &mut rng)?;
+    /// assert!((model.noise_variance() - 4.0).abs() < 1.0);
+    /// # Ok::<(), vi_models::ModelError>(())
+    /// ```
     #[must_use]
     pub fn noise_variance(&self) -> f64 {
         let noises = &self.draws.noises;
