@@ -183,6 +183,8 @@ fn a_number_too_large_to_compute_with_is_named_by_its_column() {
     let said = refused(&folder, "fit t.csv -t y --shape line");
     assert!(said.contains("row 401, column `b`: `1e200` is not near enough"), "{said}");
     assert!(told(&folder, "fit t.csv -t y --shape line --skip-bad -o m.rvi").contains("400 rows"));
+    fs::write(folder.join("good.csv"), format!("a,b,y\n{rows}")).unwrap();
+    told(&folder, "fit good.csv -t y --shape line -o m.rvi");
     for command in ["predict", "explain", "evaluate", "update"] {
         let said = refused(&folder, &format!("{command} m.rvi t.csv"));
         assert!(said.contains("row 401, column `b`: `1e200` is not near enough"), "{command}: {said}");

@@ -274,6 +274,30 @@ fn numbers_are_read_as_people_write_them() {
     );
 }
 
+/// `10,383` is ten thousand and more among other such numbers, and ten and a bit beside `0,19`.
+#[test]
+fn the_numbers_of_a_column_have_one_decimal_mark() {
+    let folder = folder("ordinary-commas");
+    let comma = |x: f64, decimals: usize| format!("{x:.decimals$}").replace('.', ",");
+    let row = |t: usize| {
+        let x = t as f64 * 0.37 % 12.0;
+        let group = format!("{},{:03}", 1 + t % 7, t * 31 % 1000);
+        format!("{}\t{group}\t{}\n", comma(x, 2 + t % 2), comma(2.0 * x - 1.0, 3))
+    };
+    fs::write(folder.join("t.tsv"), "x\tpaid\ty\n".to_owned() + &(0..300).map(row).collect::<String>()).unwrap();
+    let said = told(&folder, "fit t.tsv -t y --shape line -o m.rvi");
+    assert!(said.contains("target        y, a number with a decimal comma"), "{said}");
+    assert!(said.contains("x (number with a decimal comma), paid (number)"), "{said}");
+    fs::write(folder.join("new.tsv"), "x\tpaid\n10,383\t1,234\n7\t1,234\n").unwrap();
+    let predicted = told(&folder, "predict m.rvi new.tsv");
+    let means = predicted.lines().skip(1).map(|line| line.split(',').nth(1).unwrap().parse::<f64>().unwrap());
+    assert!(means.zip([2.0 * 10.383 - 1.0, 13.0]).all(|(mean, y)| (mean - y).abs() < 1e-2), "{predicted}");
+    // A dot alone may be of either kind.
+    fs::write(folder.join("dot.tsv"), "x\tpaid\n1.234\t1,234\n").unwrap();
+    let dot = refused(&folder, "predict m.rvi dot.tsv");
+    assert!(dot.contains("row 1, column `x`: `1.234` is not a number with a decimal comma"), "{dot}");
+}
+
 #[test]
 fn a_class_that_came_against_all_odds_leaves_a_model_that_can_be_read() {
     let folder = folder("ordinary-odds");

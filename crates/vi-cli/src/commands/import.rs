@@ -56,7 +56,7 @@ pub(super) fn import(args: &Import) -> Result<(), CliError> {
             return Err(CliError::Document { path: args.record.clone(), what: what.to_owned() });
         }
     };
-    let target = Target { column: args.target.clone(), kind };
+    let target = Target::new(&args.target, kind);
     let mut document = Document::new(target, schema, model, noise);
     document.imported = Some(posterior.rows());
     save(&document, &args.output)?;

@@ -9,7 +9,7 @@ use crate::TermsError;
 use crate::table::document::Document;
 use crate::table::explain::Explainer;
 use crate::table::predict::{Answers, Intervals};
-use crate::table::schema::{Column, Kind};
+use crate::table::schema::{Column, Kind, Point, exchanged};
 use crate::table::source::{Record, Source};
 use crate::table::text::number;
 
@@ -124,9 +124,10 @@ impl Document {
             let mut asked = of_text(&column.name);
             match &column.kind {
                 Kind::Entries { .. } => return Vec::new(),
-                Kind::Number { mean, .. } => {
-                    asked.is_number = true;
-                    asked.usual = if column.function.is_none() { number(*mean) } else { String::new() };
+                Kind::Number { mean, point, .. } => {
+                    asked.is_number = *point == Point::Dot;
+                    let usual = if column.function.is_none() { number(*mean) } else { String::new() };
+                    asked.usual = if asked.is_number { usual } else { exchanged(&usual) };
                 }
                 Kind::Levels { base, levels, .. } => {
                     asked.usual.clone_from(base);

@@ -23,7 +23,7 @@ pub(crate) use self::infer::{
 };
 pub(crate) use self::kind::Kind;
 use self::kind::Wrong;
-pub(crate) use self::numeral::numeral;
+pub(crate) use self::numeral::{Point, exchanged, numeral};
 pub(crate) use self::shape::{Asked, Beside};
 use self::terms::{Coding, Part};
 use crate::Terms;
@@ -72,7 +72,7 @@ impl Schema {
     /// Numbers of these names and means, each by itself.
     pub fn of_numbers(columns: impl Iterator<Item = (String, f64)>, intercept: bool) -> Self {
         let column = |(name, mean)| {
-            let kind = Kind::Number { mean, tells_missing: false, gaps: Vec::new() };
+            let kind = Kind::Number { mean, tells_missing: false, gaps: Vec::new(), point: Point::Dot };
             Column { name, function: None, kind }
         };
         let columns = columns.map(column).collect();

@@ -15,7 +15,7 @@ use crate::table::grouped::{GroupEffect, Groups};
 use crate::table::plan::{is_by_class, transform_in_words};
 use crate::table::relevance::Relevance;
 use crate::table::reorder::Reordered;
-use crate::table::schema::Kind;
+use crate::table::schema::{Kind, Point};
 use crate::table::scores::{Scores, Summary};
 use crate::table::target::TargetKind;
 use crate::table::text::{add, bar, first_of, grouped, many, number, percent, shortened, wrapped};
@@ -372,9 +372,10 @@ fn relevant(document: &Document, relevance: &Relevance) -> String {
 
 fn kind(kind: &Kind) -> String {
     match kind {
-        Kind::Number { gaps, .. } if gaps.is_empty() => "number".to_owned(),
-        Kind::Number { gaps, .. } => {
-            format!("number; {} a gap", gaps.iter().map(|gap| format!("`{gap}`")).collect::<Vec<_>>().join(" or "))
+        Kind::Number { gaps, point, .. } => {
+            let number = if *point == Point::Comma { "number with a decimal comma" } else { "number" };
+            let gaps: Vec<String> = gaps.iter().map(|gap| format!("`{gap}`")).collect();
+            if gaps.is_empty() { number.to_owned() } else { format!("{number}; {} a gap", gaps.join(" or ")) }
         }
         Kind::Levels { base, levels, rare } => {
             let base = if base.is_empty() { "missing" } else { base };

@@ -8,7 +8,7 @@ use vi_models::online::Trial;
 
 use crate::TermsError;
 use crate::table::options::Family;
-use crate::table::schema::{MANY, distinct, distinct_words, is_missing, nearly_all, numeral};
+use crate::table::schema::{MANY, Point, distinct, distinct_words, is_missing, nearly_all};
 use crate::table::source::{Columns, Record, Source};
 use crate::table::times::Event;
 
@@ -20,6 +20,9 @@ pub struct Target {
     pub column: String,
     /// The type of its values.
     pub kind: TargetKind,
+    /// The mark before the fraction of its numbers.
+    #[serde(default, skip_serializing_if = "Point::is_dot")]
+    pub(crate) point: Point,
 }
 
 /// The type of a target.
@@ -83,7 +86,9 @@ pub(crate) fn values_of<S: Source>(source: &mut S, column: &str) -> Result<Vec<S
             None => {}
         }
     }
-    let told = counts.into_iter().filter(|(text, count)| *count > 1 || numeral(text).is_some());
+    let told = counts.into_iter().filter(|(text, count)| {
+        *count > 1 || [Point::Dot, Point::Comma].iter().any(|point| point.numeral(text).is_some())
+    });
     Ok(told.flat_map(|(text, count)| std::iter::repeat_n(text, count.min(2))).collect())
 }
 
@@ -97,12 +102,20 @@ const FEWEST_BESIDE_A_SLIP: usize = 20;
 const MOST_ORDERED: usize = 20;
 
 impl Target {
+    /// A column of this name whose values are of this type, its numbers as programs write them.
+    #[must_use]
+    pub fn new(column: &str, kind: TargetKind) -> Self {
+        Self { column: column.to_owned(), kind, point: Point::Dot }
+    }
+
     /// The target, inferred from values of it, those of the first records.
     ///
     /// # Errors
     /// A column without values, of one class, or not of the family that was asked for.
     pub(crate) fn infer(column: &str, fields: &[&str], family: Family, classes: &[String]) -> Result<Self, TermsError> {
         let fail = |what: String| TermsError::Target { column: column.to_owned(), what };
+        let point = Point::of(fields.iter().copied().filter(|text| !is_missing(text)));
+        let numeral = |text: &str| point.numeral(text);
         let found = match distinct(fields) {
             _ if !classes.is_empty() => classes.to_vec(),
             found if found.iter().all(|text| numeral(text).is_some()) && !found.is_empty() => found,
@@ -199,7 +212,7 @@ impl Target {
                 return Err(fail(format!("`{word}` is not a number; {what}")));
             }
         };
-        Ok(Self { column: column.to_owned(), kind })
+        Ok(Self { column: column.to_owned(), kind, point })
     }
 
     /// The target as a number, a class by its place in the list; none where it is missing.
@@ -225,7 +238,7 @@ impl Target {
                 }
             }
             TargetKind::Number => {
-                let value = numeral(text).filter(|x| x.is_finite());
+                let value = self.point.numeral(text).filter(|x| x.is_finite());
                 value.map(Some).ok_or_else(|| wrong("a finite number", ""))
             }
             TargetKind::Survival(_) => {
@@ -233,7 +246,7 @@ impl Target {
                 value.map(Some).ok_or_else(|| wrong("a positive, finite time", ""))
             }
             TargetKind::Count => {
-                let value = numeral(text).filter(|x| x.is_finite() && *x >= 0.0 && x.fract() == 0.0);
+                let value = self.point.numeral(text).filter(|x| x.is_finite() && *x >= 0.0 && x.fract() == 0.0);
                 value.map(Some).ok_or_else(|| wrong(COUNT, ""))
             }
         }
@@ -248,7 +261,7 @@ impl Target {
             return Ok(false);
         }
         let place = columns.position(&self.column)?;
-        let labels: Vec<f64> = records.iter().filter_map(|record| numeral(record.field(place))).collect();
+        let labels: Vec<f64> = records.iter().filter_map(|record| self.point.numeral(record.field(place))).collect();
         Ok(Trial::may_be_counts(&labels))
     }
 
@@ -256,6 +269,9 @@ impl Target {
     #[must_use]
     pub fn describe(&self) -> String {
         match &self.kind {
+            TargetKind::Number if self.point == Point::Comma => {
+                format!("{}, a number with a decimal comma", self.column)
+            }
             TargetKind::Number => format!("{}, a number", self.column),
             TargetKind::Count => format!("{}, a count", self.column),
             TargetKind::Survival(Event { column, came, .. }) => {
@@ -342,7 +358,8 @@ mod tests {
         assert!(kind(&["late"], Family::Auto, &[]).unwrap_err().contains("`--classes`"));
         assert!(kind(&["", "NA"], Family::Auto, &[]).unwrap_err().contains("no value"));
         assert_eq!(kind(&["$1,200.5", "$3"], Family::Auto, &[]), Ok(TargetKind::Number));
-        let money = kind(&["$1.200,5", "$3"], Family::Number, &[]).unwrap_err();
+        assert_eq!(kind(&["$1.200,5", "$3"], Family::Auto, &[]), Ok(TargetKind::Number));
+        let money = kind(&["$1.200,5", "$3.5"], Family::Number, &[]).unwrap_err();
         assert!(money.contains("numbers have `$` and `,` in them: remove these"), "{money}");
     }
 }

@@ -81,7 +81,7 @@ impl Target {
         let came = if has(2) { 2 } else { 1 };
         let own = |cuts| {
             let event = Event { column: event.to_owned(), came, cuts };
-            Self { column: time.to_owned(), kind: TargetKind::Survival(event) }
+            Self::new(time, TargetKind::Survival(event))
         };
         // The cuts are not needed to read the times.
         let target = own(Cuts::new(&[], 1.0)?);

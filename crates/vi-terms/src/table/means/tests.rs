@@ -2,7 +2,7 @@ use super::*;
 use crate::table::{Columns, Document, Input, Intervals, Options, Rows, fit};
 
 fn target(kind: TargetKind) -> Target {
-    Target { column: "y".to_owned(), kind }
+    Target::new("y", kind)
 }
 
 fn means(unit: Option<(f64, f64)>, of: &[&str]) -> Means {

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::date::{Moment, Order, hour_of};
 use super::kind::{applied, number};
-use super::numeral::numeral;
+use super::numeral::Point;
 use super::terms::{Coding, parts};
 use super::{Asked, Column, Kind, Schema};
 use crate::TermsError;
@@ -248,9 +248,9 @@ fn fields(records: &[Record], place: usize) -> Vec<&str> {
 
 /// The kind of a function of numbers, or why there is none.
 fn kind_of_function(fields: &[&str], function: Function) -> Result<Kind, String> {
-    let (mut sum, mut known) = (0.0, 0);
+    let (mut sum, mut known, point) = (0.0, 0, Point::of(fields.iter().copied()));
     for text in fields.iter().filter(|text| !is_missing(text)) {
-        let value = number(text).and_then(|x| applied(Some(function), x));
+        let value = number(text, point).and_then(|x| applied(Some(function), x));
         sum += value.map_err(|(expected, hint)| format!("`{text}` is not {expected}{hint}"))?;
         known += 1;
     }
@@ -258,7 +258,7 @@ fn kind_of_function(fields: &[&str], function: Function) -> Result<Kind, String>
         return Err("no value in the first rows".to_owned());
     }
     let tells_missing = fields.iter().any(|text| is_missing(text));
-    Ok(Kind::Number { mean: sum / f64::from(known), tells_missing, gaps: Vec::new() })
+    Ok(Kind::Number { mean: sum / f64::from(known), tells_missing, gaps: Vec::new(), point })
 }
 
 /// Places for names that are hashed.
@@ -283,7 +283,8 @@ const MOST_INPUTS: usize = 100_000_000;
 
 /// Whether all fields that are not missing are numbers.
 fn all_numbers(fields: &[&str]) -> bool {
-    fields.iter().all(|text| is_missing(text) || number(text).is_ok())
+    let point = Point::of(fields.iter().copied());
+    fields.iter().all(|text| is_missing(text) || number(text, point).is_ok())
 }
 
 /// The kind of a column in rows that follow one another, or why it is of no use.
@@ -298,6 +299,8 @@ fn kind_in(rows: &[u64], name: &str, fields: &[&str], told: Option<Told>, most_l
     let known: Vec<&str> = fields.iter().copied().filter(|text| !is_missing(text)).collect();
     let missing = known.len() < fields.len();
     let Some(first) = known.first() else { return Err("no value in the first rows".to_owned()) };
+    let point = Point::of(known.iter().copied());
+    let number = |text: &str| number(text, point);
     if !as_text {
         let read = |text: &str| number(text).ok().filter(|_| told.is_some() || !is_code(text));
         if let Some(numbers) = all(&known, read) {
@@ -308,7 +311,7 @@ fn kind_in(rows: &[u64], name: &str, fields: &[&str], told: Option<Told>, most_l
             if told.is_none() && is_identifier(name, &numbers, rows) {
                 return Err(NUMBERED.to_owned());
             }
-            return Ok(Kind::Number { mean, tells_missing: missing, gaps: Vec::new() });
+            return Ok(Kind::Number { mean, tells_missing: missing, gaps: Vec::new(), point });
         }
         if let Some(hours) = all(&known, hour_of) {
             return Ok(Kind::Clock { mean: hours.iter().sum::<f64>() / hours.len() as f64 });
@@ -331,24 +334,24 @@ fn kind_in(rows: &[u64], name: &str, fields: &[&str], told: Option<Told>, most_l
     let numbers: Vec<f64> = known.iter().filter_map(|text| number(text).ok()).collect();
     let slips = known.len() - numbers.len();
     let values = counts.keys().filter(|text| number(text).is_ok()).count();
-    let gaps = gaps_of(&counts);
+    let gaps = gaps_of(&counts, point);
     if !as_text
         && !gaps.is_empty()
         && values >= MANY
         && slips == gaps.iter().map(|gap| counts[gap.as_str()]).sum::<usize>()
     {
-        return Ok(Kind::Number { mean: mean_of(&numbers), tells_missing: true, gaps });
+        return Ok(Kind::Number { mean: mean_of(&numbers), tells_missing: true, gaps, point });
     }
     if told == Some(Told::Number)
         || !as_text && (counts.len() > most_levels.min(known.len() / 2) || values >= MANY && 100 * slips <= known.len())
     {
-        let mut others = known.iter().filter(|text| numeral(text).is_none()).peekable();
+        let mut others = known.iter().filter(|text| point.numeral(text).is_none()).peekable();
         let codes = others.peek().is_some() && others.all(|text| has_letter_and_digit(text));
         // What is no number among so many is a mistake, which is told where it is learned; unless `273b` stands among 273 and 274.
         let likely = known.len() > MANY && nearly_all(numbers.len(), known.len()) && !codes;
         if likely || told == Some(Told::Number) && !numbers.is_empty() {
             let mean = mean_of(&numbers);
-            return Ok(Kind::Number { mean, tells_missing: missing, gaps: Vec::new() });
+            return Ok(Kind::Number { mean, tells_missing: missing, gaps: Vec::new(), point });
         }
     }
     if known.len() > MANY && nearly_all(counts.len(), known.len()) && !as_text {
@@ -369,9 +372,9 @@ fn kind_in(rows: &[u64], name: &str, fields: &[&str], told: Option<Told>, most_l
 }
 
 /// Words that stand for a gap among numbers, if they come again and are few: `T` for a trace, `unknown`, `<0.5`.
-fn gaps_of(counts: &HashMap<&str, usize>) -> Vec<String> {
+fn gaps_of(counts: &HashMap<&str, usize>, point: Point) -> Vec<String> {
     const MOST: usize = 3;
-    let words = counts.iter().filter(|(text, _)| numeral(text).is_none());
+    let words = counts.iter().filter(|(text, _)| point.numeral(text).is_none());
     let again = words.filter(|(text, count)| **count > 1 && !has_letter_and_digit(text));
     let mut gaps: Vec<String> = again.map(|(text, _)| (*text).to_owned()).collect();
     gaps.sort_unstable();
@@ -522,9 +525,12 @@ mod tests {
         let kind = |fields: &[&str]| kind_of("c", fields, None, 3);
         assert_eq!(
             kind(&["1", "2.5", "-3e0"]),
-            Ok(Kind::Number { mean: 1.0 / 6.0, tells_missing: false, gaps: vec![] })
+            Ok(Kind::Number { mean: 1.0 / 6.0, tells_missing: false, gaps: vec![], point: Point::Dot })
         );
-        assert_eq!(kind(&["1", "NA", "3"]), Ok(Kind::Number { mean: 2.0, tells_missing: true, gaps: vec![] }));
+        assert_eq!(
+            kind(&["1", "NA", "3"]),
+            Ok(Kind::Number { mean: 2.0, tells_missing: true, gaps: vec![], point: Point::Dot })
+        );
         let levels = |base: &str, levels: &[&str]| {
             Ok(Kind::Levels { base: base.to_owned(), levels: levels.iter().map(|&l| l.to_owned()).collect(), rare: 0 })
         };
@@ -538,9 +544,13 @@ mod tests {
         assert!(kind(&["", "NA"]).is_err() && kind(&["7", "7"]).is_err() && kind(&["a", "a"]).is_err());
         let total: Vec<String> = (0..30).map(|i| i.to_string()).chain(["Total".to_owned()]).collect();
         let total: Vec<&str> = total.iter().map(String::as_str).collect();
-        let gap = Ok(Kind::Number { mean: 14.5, tells_missing: true, gaps: vec!["Total".to_owned()] });
+        let gap =
+            Ok(Kind::Number { mean: 14.5, tells_missing: true, gaps: vec!["Total".to_owned()], point: Point::Dot });
         assert_eq!(kind(&[total.as_slice(), &["Total"]].concat()), gap);
-        assert_eq!(kind(&total), Ok(Kind::Number { mean: 14.5, tells_missing: false, gaps: vec![] }));
+        assert_eq!(
+            kind(&total),
+            Ok(Kind::Number { mean: 14.5, tells_missing: false, gaps: vec![], point: Point::Dot })
+        );
         // One slip among values that come again; a code is none.
         let one_of =
             |odd: &str| (0..300).map(|i| if i == 70 { odd.to_owned() } else { (i % 25).to_string() }).collect();

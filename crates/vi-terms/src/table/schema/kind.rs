@@ -5,7 +5,7 @@ use vi_data::fnv;
 
 use super::date::{self, Moment, Order};
 use super::infer::is_missing;
-use super::numeral::numeral;
+use super::numeral::Point;
 use crate::formula::Function;
 
 /// The type of a column.
@@ -18,6 +18,8 @@ pub(crate) enum Kind {
         tells_missing: bool,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         gaps: Vec<String>,
+        #[serde(default, skip_serializing_if = "Point::is_dot")]
+        point: Point,
     },
     /// Texts: an input for each level but the most common, which the others are relative to, and one that `rare` levels of the first rows and those that
     /// come later share. The levels are sorted.
@@ -127,9 +129,9 @@ impl Kind {
     ) -> Result<Untold, Wrong> {
         let missing = is_missing(text);
         match self {
-            Self::Number { mean, tells_missing, gaps } => {
+            Self::Number { mean, tells_missing, gaps, point } => {
                 let missing = missing || gaps.iter().any(|gap| gap == text);
-                let value = if missing { *mean } else { applied(function, number(text)?)? };
+                let value = if missing { *mean } else { applied(function, number(text, *point)?)? };
                 push(0, value);
                 if missing && *tells_missing {
                     push(1, 1.0);
@@ -198,10 +200,11 @@ pub(super) fn applied(function: Option<Function>, x: f64) -> Result<f64, Wrong> 
 
 /// # Errors
 /// The error for a text that is not a finite number.
-pub(crate) fn number(text: &str) -> Result<f64, Wrong> {
-    match numeral(text) {
+pub(crate) fn number(text: &str, point: Point) -> Result<f64, Wrong> {
+    match point.numeral(text) {
         Some(value) if value.is_finite() => Ok(value),
         Some(_) => Err(("a finite number", "")),
+        None if point == Point::Comma => Err(("a number with a decimal comma, as those of the first rows", "")),
         None => Err(("a number", "; a fit with `--text` takes the column for text")),
     }
 }
@@ -224,7 +227,7 @@ mod tests {
 
     #[test]
     fn numbers_are_themselves_and_missing_ones_the_mean() {
-        let kind = Kind::Number { mean: 2.5, tells_missing: true, gaps: vec!["unknown".to_owned()] };
+        let kind = Kind::Number { mean: 2.5, tells_missing: true, gaps: vec!["unknown".to_owned()], point: Point::Dot };
         assert_eq!(written(&kind, "-1e3"), [-1000.0, 0.0]);
         assert_eq!(written(&kind, "NA"), [2.5, 1.0]);
         assert_eq!(written(&kind, "unknown"), [2.5, 1.0]);

@@ -1,9 +1,61 @@
 //! Numbers as people write them.
 
+use serde::{Deserialize, Serialize};
+
 /// Marks of money, before or after a number.
 const MONEY: [char; 5] = ['$', '€', '£', '¥', '₹'];
 /// Marks between groups of three digits; a thin or fixed space is one.
 const GROUPS: [char; 5] = [',', '\'', ' ', '\u{a0}', '\u{202f}'];
+
+/// The mark before the fraction of the numbers of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Point {
+    /// `1234.5`, or `1,234.5`.
+    #[default]
+    Dot,
+    /// `1234,5`, or `1.234,5`.
+    Comma,
+}
+
+impl Point {
+    /// The mark of a column with these texts: the comma if it alone makes a number of some of them, and the dot alone of none.
+    pub(crate) fn of<'a>(texts: impl Iterator<Item = &'a str>) -> Self {
+        let mut found = Self::Dot;
+        for text in texts {
+            match (numeral(text), Self::Comma.numeral(text)) {
+                (Some(_), None) => return Self::Dot,
+                (None, Some(_)) => found = Self::Comma,
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// A [`numeral`] with this mark. `1.234` has no comma, and so might be another's 1.234: it is none with a decimal comma.
+    pub(crate) fn numeral(self, text: &str) -> Option<f64> {
+        match self {
+            Self::Comma if text.contains(',') => numeral(&exchanged(text)),
+            Self::Comma if text.contains('.') => None,
+            _ => numeral(text),
+        }
+    }
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+    pub(crate) fn is_dot(&self) -> bool {
+        *self == Self::Dot
+    }
+}
+
+/// A text with dots for commas, and commas for dots.
+pub(crate) fn exchanged(text: &str) -> String {
+    let other = |mark| match mark {
+        ',' => '.',
+        '.' => ',',
+        mark => mark,
+    };
+    text.chars().map(other).collect()
+}
 
 /// A number: as programs write it, or with a sign of money, `%` and groups of three digits: `-1,234.5`, `$3`, `12 %` (which is 12).
 pub(crate) fn numeral(text: &str) -> Option<f64> {
@@ -41,6 +93,24 @@ fn ungrouped(text: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_column_has_a_decimal_comma_if_some_number_has_it_and_none_a_dot_alone() {
+        let of = |texts: &[&str]| Point::of(texts.iter().copied());
+        for commas in [&["0,19", "10,383", "7"][..], &["1.234,5", "12"], &["3,5 €", "x"], &["-1,25 %"]] {
+            assert_eq!(of(commas), Point::Comma, "{commas:?}");
+        }
+        for dots in [&["1,234", "12"][..], &["0,19", "1.5"], &["0,19", "1.234"], &["1,234.5"], &["x"], &[]] {
+            assert_eq!(of(dots), Point::Dot, "{dots:?}");
+        }
+        let numbers = [("0,19", 0.19), ("10,383", 10.383), ("-1.234.567,5", -1_234_567.5), ("7", 7.0), ("2e3", 2000.0)];
+        for (text, number) in numbers {
+            assert_eq!(Point::Comma.numeral(text), Some(number), "{text}");
+        }
+        for text in ["1.234", "2.5", "1,234.5", "1,2,3", ""] {
+            assert_eq!(Point::Comma.numeral(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn numbers_may_have_marks() {
