@@ -1,7 +1,8 @@
 //! What one row of `OnlineLogistic::update` costs: one prior scale given; the default, which learns the scale; one scale that fades.
 //!
-//! The three are timed in turns on the same rows: first the start, in which a model fits rows together, then the rows that follow, among
-//! which a default with 30 or 100 inputs may have one fit more. The baseline of the default and of the fading model is the model of one scale.
+//! The three are timed in turns on the same rows: first the start, in which a model fits rows together, then the rows that follow, for
+//! some of which a default with 100 inputs or more still has several models. The baseline of the default and of the fading model is the model
+//! of one scale.
 
 use rand::RngExt;
 use rand::SeedableRng;
