@@ -19,13 +19,14 @@ pub(crate) enum Point {
 }
 
 impl Point {
-    /// The mark of a column with these texts: the comma if it alone makes a number of some of them, and the dot alone of none.
+    /// The mark of a column with these texts: the comma if it alone makes a number of some of them, the dot alone of none, and none is a list (`1,2,3`).
     pub(crate) fn of<'a>(texts: impl Iterator<Item = &'a str>) -> Self {
         let mut found = Self::Dot;
         for text in texts {
             match (numeral(text), Self::Comma.numeral(text)) {
                 (Some(_), None) => return Self::Dot,
                 (None, Some(_)) => found = Self::Comma,
+                (None, None) if text.matches(',').nth(1).is_some() => return Self::Dot,
                 _ => {}
             }
         }
@@ -100,7 +101,9 @@ mod tests {
         for commas in [&["0,19", "10,383", "7"][..], &["1.234,5", "12"], &["3,5 €", "x"], &["-1,25 %"]] {
             assert_eq!(of(commas), Point::Comma, "{commas:?}");
         }
-        for dots in [&["1,234", "12"][..], &["0,19", "1.5"], &["0,19", "1.234"], &["1,234.5"], &["x"], &[]] {
+        for dots in
+            [&["1,234", "12"][..], &["0,19", "1.5"], &["0,19", "1.234"], &["1,234.5"], &["1,2", "1,2,3"], &["x"], &[]]
+        {
             assert_eq!(of(dots), Point::Dot, "{dots:?}");
         }
         let numbers = [("0,19", 0.19), ("10,383", 10.383), ("-1.234.567,5", -1_234_567.5), ("7", 7.0), ("2e3", 2000.0)];
