@@ -72,16 +72,13 @@ impl Explainer<'_> {
             terms.unmix(&mut self.from_mean);
         }
         let predictor = one_predictor(self.document, inputs, at);
-        let predictor = predictor.map_err(|source| self.reader.refused(row, source))?;
+        let refused = |source| self.reader.refused(row, source);
         let differs = (0..self.means.len()).filter(|j| self.from_mean[*j] != 0.0);
         let mut parts: BTreeSet<usize> = differs.map(|j| self.part_of[j]).collect();
         parts.extend(self.grouped.as_ref().map(|_| self.inputs.len()));
         let parts = parts.into_iter().map(|part| Ok((part, self.together(&[part])?))).collect::<Result<_, _>>();
-        Ok(Explanation {
-            base: self.base.clone(),
-            parts: parts.map_err(|source| self.reader.refused(row, source))?,
-            predictor,
-        })
+        let (parts, predictor) = (parts.map_err(refused)?, predictor.map_err(refused)?);
+        Ok(Explanation { base: self.base.clone(), parts, predictor })
     }
 
     /// The contribution of several parts together to the row explained last. Parts are correlated: variances do not add up.
