@@ -16,19 +16,21 @@ use crate::measure::{Comparison, Spread, timed};
 use crate::record::{Record, Report, Target, Unit};
 use crate::stream::Stream;
 
-/// Inputs of the full belief, rows that are timed after the start, and rows of a quick run.
+/// Inputs of the full belief, rows that are timed after the start, and rows of a quick run: whole periods between the returns of the fading model.
 const FULL: [(usize, usize, usize); 5] =
     [(10, 20_000, 5000), (30, 10_000, 2500), (100, 3000, 800), (300, 1200, 600), (1000, 500, 500)];
 const SPARSE_INPUTS: usize = 1 << 20;
 const ENTRIES: usize = 40;
-/// Rows of the start; of many inputs the first return of the fading model, which makes the prior that it returns to, is among them.
+/// Rows of the start: those beyond which the default is to cost hardly more than one scale.
 const START: usize = 2064;
+/// The same of sparse rows: the fading model's first return, which makes the prior that it returns to, is among them.
 const SPARSE_START: usize = 256;
 
 const ONE: &str = "one scale";
-/// How much more than one scale the default may cost while it has three, and once it has one belief for them; and a fading model.
-const DEFAULT: f64 = 3.3;
-const NARROW: f64 = 1.2;
+/// How many times one scale the default may cost with sparse rows, where it keeps three, and with a full belief, where one is to do for them; and
+/// a fading model.
+const SPARSE: f64 = 3.3;
+const FULL_BELIEF: f64 = 1.2;
 const FADING: f64 = 1.2;
 
 pub(super) fn run(effort: Effort, report: &mut Report) -> Result<(), BenchError> {
@@ -123,7 +125,7 @@ fn measure(
     let alone = Record::alone(format!("models/row/{name}/one"), Spread::of(&samples[0]), Unit::Seconds);
     report.push(below(alone, limits[0]));
     for (form, samples, most, limit) in [
-        ("default", &samples[1], if inputs <= 1000 { NARROW } else { DEFAULT }, None),
+        ("default", &samples[1], if inputs < SPARSE_INPUTS { FULL_BELIEF } else { SPARSE }, None),
         ("fading", &samples[2], FADING, limits[1]),
     ] {
         let record = Record::compared(format!("models/row/{name}/{form}"), against_one(samples), ONE);

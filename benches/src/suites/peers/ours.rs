@@ -101,14 +101,21 @@ pub(in crate::suites) fn child(job: &str) -> Result<String, BenchError> {
     Ok(serde_json::to_string(&answer)?)
 }
 
-/// From file to model to predictions; the seconds, those worked, and the memory until the model is there.
-fn fit(
-    set: &Set,
-    method: &str,
-    variance: Option<f64>,
-    predictions: &mut String,
-) -> Result<(f64, Option<f64>, Option<u64>), BenchError> {
+/// The seconds, those worked, and the largest memory, from file to model.
+type Costs = (f64, Option<f64>, Option<u64>);
+
+/// Tells the costs since this call.
+fn costs() -> impl FnOnce() -> Costs {
     let (start, before) = (Instant::now(), memory::worked());
+    move || {
+        let worked = memory::worked().zip(before).map(|(after, before)| after - before);
+        (start.elapsed().as_secs_f64(), worked, memory::peak())
+    }
+}
+
+/// From file to model to predictions; what it costs until the model is there.
+fn fit(set: &Set, method: &str, variance: Option<f64>, predictions: &mut String) -> Result<Costs, BenchError> {
+    let costs = costs();
     let data = read(&set.train())?;
     let (rows, labels, d) = (data.rows_row_major(), data.y(), data.d());
     let kind = kind_of(set.kind, method);
@@ -137,8 +144,7 @@ fn fit(
             model.refine(&settings)?;
         }
     }
-    let cpu = memory::worked().zip(before).map(|(after, before)| after - before);
-    let measured = (start.elapsed().as_secs_f64(), cpu, memory::peak());
+    let measured = costs();
     if !set.is_stream() {
         for (row, label) in read(&set.test())?.observations() {
             predict(&model, row, label, predictions)?;
@@ -148,15 +154,14 @@ fn fit(
 }
 
 /// As [`fit`], by what the command `rvi fit` does with a file.
-fn fit_table(set: &Set, predictions: &mut String) -> Result<(f64, Option<f64>, Option<u64>), BenchError> {
-    let (start, before) = (Instant::now(), memory::worked());
+fn fit_table(set: &Set, predictions: &mut String) -> Result<Costs, BenchError> {
+    let costs = costs();
     // Only the numbers of several classes have to be named as such.
     let family = if let Kind::Many(_) = set.kind { Family::Classes } else { Family::Auto };
     let options = Options { target: Some("label".to_owned()), family, ..Options::default() };
     let [train, test] = [set.train(), set.test()].map(|data| Input { data, ..Input::in_memory("", false) });
     let document = table::fit(&options, &train, false, || open(&train))?;
-    let cpu = memory::worked().zip(before).map(|(after, before)| after - before);
-    let measured = (start.elapsed().as_secs_f64(), cpu, memory::peak());
+    let measured = costs();
 
     let mut rows = open(&test)?;
     let mut answers = document.answers(rows.columns()).map_err(|error| rows.refused(error))?;

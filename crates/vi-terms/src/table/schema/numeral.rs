@@ -33,7 +33,7 @@ impl Point {
         found
     }
 
-    /// A [`numeral`] with this mark. `1.234` has no comma, and so might be another's 1.234: it is none with a decimal comma.
+    /// A number with this mark, otherwise as [`numeral`] reads it. A column with decimal commas has no `1.234`: it may be 1234 or 1.234.
     pub(crate) fn numeral(self, text: &str) -> Option<f64> {
         match self {
             Self::Comma if text.contains(',') => numeral(&exchanged(text)),
