@@ -1,10 +1,10 @@
-//! Records from a file or from standard input, read as they come.
+//! Records from a file, which a thread reads ahead, or from standard input, read as they come.
 
-use std::cell::Cell;
 use std::fs;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
-use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(crate) use vi_data::records::Record;
 use vi_data::records::{Format, Records};
@@ -31,8 +31,13 @@ impl File {
     /// A file that cannot be read, without columns, or with two of one name.
     pub(crate) fn open(input: &Input) -> Result<Self, CliError> {
         let bytes = Bytes::default();
-        let rows = FileRows::new(open(input, &bytes)?, input);
-        Ok(Self { rows, bytes, progress: None })
+        let records = if fs::metadata(&input.data).is_ok_and(|file| file.is_file()) {
+            let (input, bytes) = (input.clone(), bytes.clone());
+            Records::ahead(move || open(&input, &bytes))?
+        } else {
+            open(input, &bytes)?
+        };
+        Ok(Self { rows: FileRows::new(records, input), bytes, progress: None })
     }
 
     /// The same for a further pass, which a line tells of.
@@ -97,15 +102,15 @@ impl Source for File {
 }
 
 /// Bytes of a file, as it was when it was opened, and those read.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Bytes {
-    all: Cell<u64>,
-    read: Rc<Cell<u64>>,
+    all: Arc<AtomicU64>,
+    read: Arc<AtomicU64>,
 }
 
 impl Bytes {
     fn share(&self) -> Option<f64> {
-        let (all, read) = (self.all.get(), self.read.get());
+        let [all, read] = [&self.all, &self.read].map(|bytes| bytes.load(Ordering::Relaxed));
         // Files of columns are read in another way than the bytes of which their beginning was told.
         let known = all > 0 && read > LOOK as u64;
         known.then(|| (read as f64 / all as f64).min(1.0))
@@ -115,13 +120,13 @@ impl Bytes {
 /// A file whose bytes are counted as they are read.
 struct Counted {
     file: fs::File,
-    read: Rc<Cell<u64>>,
+    read: Arc<AtomicU64>,
 }
 
 impl Read for Counted {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read(buffer)?;
-        self.read.set(self.read.get() + read as u64);
+        self.read.fetch_add(read as u64, Ordering::Relaxed);
         Ok(read)
     }
 }
@@ -135,8 +140,8 @@ fn open(input: &Input, bytes: &Bytes) -> Result<Records<'static>, CliError> {
         Box::new(io::stdin().lock())
     } else {
         let file = fs::File::open(path).map_err(cannot)?;
-        bytes.all.set(file.metadata().map_err(cannot)?.len());
-        Box::new(Counted { file, read: Rc::clone(&bytes.read) })
+        bytes.all.store(file.metadata().map_err(cannot)?.len(), Ordering::Relaxed);
+        Box::new(Counted { file, read: Arc::clone(&bytes.read) })
     };
     let begun = Begun::new(BufReader::with_capacity(LOOK, reader), input)?;
     #[cfg(feature = "columnar")]
