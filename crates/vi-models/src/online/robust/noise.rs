@@ -44,6 +44,11 @@ const LEAST: f64 = -30.0;
 /// The variance of `log s` below which its mean stands for it: the error of a log density is some twice that squared.
 const KNOWN: f64 = 0.02;
 
+/// The variance of `log s` below which a label's density is taken for a Gaussian's in `log s`, by its derivatives at the mean, if its slope moves the mean
+/// by at most this share of the deviation.
+const KNOWN_WELL: f64 = 0.002;
+const NEAR: f64 = 0.25;
+
 /// A factor of the noise that is 1.
 pub(in crate::online) const KNOWN_FACTOR: Projection = Projection { mean: 0.0, variance: 0.0 };
 
@@ -76,6 +81,26 @@ impl LogScale {
     /// `log ∫ exp(ηu − ½λu²) du` without the constant, of `λ` and `η`.
     fn log_mass((precision, product): (f64, f64)) -> f64 {
         0.5 * (product * (product / precision) - precision.ln())
+    }
+
+    /// What a label that is `r` from a predictor of variance `nu`, whose density `p` counts to the power `w`, makes of it with tail `k`, with the log of the
+    /// mass, where both are known well by `f = w·log p` and its derivatives at the mean: with `g = f′` and `h = 1 − v·f″`
+    ///
+    /// ```text
+    /// log ∫ N(u; m, v)·e^f du = f + ½(v·g²/h − log h),   m′ = m + v·g/h,   v′ = v/h.
+    /// ```
+    fn by_derivatives(self, k: usize, (r, nu, weight): (f64, f64, f64)) -> Option<(f64, Self)> {
+        let Self { mean, variance } = self;
+        if variance > KNOWN_WELL {
+            return None;
+        }
+        let [log_density, slope, bend] = TAILS[k].by_log_scale(r, nu, mean.exp()).map(|value| weight * value);
+        let h = 1.0 + variance * bend;
+        let moved = variance * slope / h;
+        let is_near = moved * moved <= NEAR * NEAR * variance && (0.5..=2.0).contains(&h) && log_density.is_finite();
+        let after =
+            Self { mean: (mean + moved).clamp(-FARTHEST, FARTHEST), variance: (variance / h).min(BEFORE.variance) };
+        is_near.then(|| (log_density + 0.5 * (moved * slope - h.ln()), after))
     }
 
     /// `(weight, s)`.
@@ -161,6 +186,11 @@ impl Noise {
         let before = self.clone();
         for k in 0..K {
             let own = self.scales[k];
+            if let Some((total, scale)) = own.by_derivatives(k, (r, nu, weight)) {
+                self.log_shares[k] += total;
+                self.scales[k] = scale;
+                continue;
+            }
             let rule: &[(f64, f64)] = if own.variance < KNOWN { &THREE } else { &FIVE };
             let (mut points, deviation) = ([(0.0, 0.0); 5], own.variance.sqrt());
             let points = &mut points[..rule.len()];
@@ -351,7 +381,40 @@ pub(in crate::online) use state_is_noise;
 
 #[cfg(test)]
 mod tests {
-    use super::{FIVE, TAILS, squares};
+    use super::{BEFORE, FIVE, KNOWN_WELL, LogScale, TAILS, moments, squares};
+
+    #[test]
+    fn derivatives_tell_of_a_scale_what_a_fine_grid_tells() {
+        let own = LogScale { mean: 0.2, variance: KNOWN_WELL };
+        let mut near = 0;
+        for k in 0..TAILS.len() {
+            for r in [0.0, 0.4, 1.0, 2.5, 4.0, 40.0] {
+                for nu in [0.0, 0.01, 1.0] {
+                    let step = own.variance.sqrt() / 50.0;
+                    let points: Vec<(f64, f64)> = (-400..=400)
+                        .map(|i| own.mean + step * f64::from(i))
+                        .map(|u| {
+                            let z = (u - own.mean) / own.variance.sqrt();
+                            let density = TAILS[k].told(r, nu, u.exp()).log_density;
+                            (density - 0.5 * z * z + (step / (own.variance * std::f64::consts::TAU).sqrt()).ln(), u)
+                        })
+                        .collect();
+                    let [total, mean, variance] = moments(&points);
+                    let Some((log_mass, found)) = own.by_derivatives(k, (r, nu, 1.0)) else { continue };
+                    near += 1;
+                    // Half of the third derivative, at most some 4q for q = r²/s² ≤ 16, times v^(3/2); the steps of the tails are good to 1e-5.
+                    assert!((log_mass - total).abs() < 1e-3, "{k} {r} {nu}: {log_mass} {total}");
+                    assert!((found.mean - mean).abs() < 0.01 * variance.sqrt(), "{k} {r} {nu}: {found:?} {mean}");
+                    assert!((found.variance / variance - 1.0).abs() < 0.01, "{k} {r} {nu}: {found:?} {variance}");
+                }
+            }
+        }
+        assert!(near > 100, "{near}");
+        // Far from certain of the scale, and a label that moves it far: by nodes.
+        assert!(
+            own.by_derivatives(8, (40.0, 0.0, 1.0)).is_none() && BEFORE.by_derivatives(3, (0.4, 0.0, 1.0)).is_none()
+        );
+    }
 
     #[test]
     fn few_squares_tell_what_all_errors_tell_of_a_scale() {
