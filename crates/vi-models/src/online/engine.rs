@@ -183,14 +183,16 @@ impl<F: Family> Engine<F> {
 
     /// Learns one row. On an error the model is unchanged.
     pub(super) fn update(&mut self, row: Row<'_>, observed: Observation) -> Result<(), ModelError> {
-        self.update_telling(row, observed, |_, _| ())
+        self.update_telling(row, observed, false, |_, _| ())
     }
 
-    /// [`update`](Self::update); `then` sees the members before they are written, unless rows are still fitted together.
+    /// [`update`](Self::update); `then` sees the members before they are written, unless rows are still fitted together. The row is `known` if the last
+    /// call was [`project_next`](Self::project_next) of it.
     fn update_telling(
         &mut self,
         row: Row<'_>,
         observed: Observation,
+        known: bool,
         then: impl FnOnce(&[Member<F::State>], &[MemberStep<F::State>]),
     ) -> Result<(), ModelError> {
         self.check_learns()?;
@@ -201,6 +203,7 @@ impl<F: Family> Engine<F> {
         }
         let standing = self.design.meet(row);
         let before = self.is_wanted(&observed, self.observations).then(|| together(&self.members));
+        self.work.set_known(known && standing.is_none());
         let Self { members, family, design, work, .. } = self;
         if let Err(error) = learn(members, family, design, (row, &observed), work, then) {
             if let Some(standing) = standing {

@@ -8,7 +8,7 @@ use rand::Rng;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use vi_core::refine::{RefineInfo, RefineSettings};
 use vi_core::special::gauss_hermite;
-use vi_core::{Error, Expected, GaussianExpectation, Likelihood, Projection, Site, Tilted};
+use vi_core::{Error, Expected, GaussianExpectation, Likelihood, Projection, Site, Tilted, Weighted};
 
 use self::noise::{Component, KNOWN_FACTOR, Noise, state_is_noise};
 use super::engine::{Engine, EngineWire, Parts, Pass, ScalarFamily, check_offset};
@@ -17,6 +17,7 @@ use super::observation::{Observation, Size};
 use super::posterior::Posterior;
 use super::target::Target;
 use super::{BeliefKind, Coefficient, Draw, OnlineInfo, OnlineSettings, Row, Rows};
+use crate::likelihood::Offset;
 use crate::marginal::log_sum_exp;
 use crate::student::blurred::{DOF, TAILS, Told};
 use crate::{Marginal, ModelError, Transform, check};
@@ -212,6 +213,14 @@ impl ScalarFamily for Robust {
             BeliefKind::Full => Ok(()),
             _ => Err(ModelError::Unsupported { what: "Student-t noise with a belief that is no full covariance" }),
         }
+    }
+
+    /// As for every family, but without the components of a likelihood, of which no check asks.
+    fn check_observed(&self, observed: &Observation) -> Result<(), Error> {
+        check::positive("factor of the noise", observed.size(Self::SIZE)?)?;
+        let tails = Offset::new(Tails { components: Vec::new(), likely: 0 }, observed.offset)?;
+        Weighted::new(tails, observed.weight)?.check_label(observed.label)?;
+        self.transform.check(observed.label)
     }
 
     /// `size` is a factor of the noise.

@@ -148,8 +148,7 @@ impl OnlineVarying {
     /// Mean and variance of the log spread at a row.
     fn log_spread(&self, row: Row<'_>) -> Result<Projection, ModelError> {
         let mut space = <[Vec<f64>; 2]>::default();
-        let seen = moments(self.spread.project(self.seen_by_spread(row, &mut space)?, 0.0)?.into_iter());
-        Ok(Projection { mean: seen.mean.clamp(-FARTHEST, FARTHEST), ..seen })
+        Ok(of_log_spread(&self.spread.project(self.seen_by_spread(row, &mut space)?, 0.0)?))
     }
 
     fn predicted(
@@ -218,11 +217,14 @@ impl OnlineVarying {
 
     /// As [`learn`](Self::learn); `rows` are the first rows where the label's weights are learned anew from them and this one.
     fn learn_both(&mut self, row: Row<'_>, observed: Observation, rows: &[Kept]) -> Result<Learned, ModelError> {
-        let (spread, target) = (self.log_spread(row), self.engine.design.target);
-        let (spread, parts) = self.engine.counted(|engine| {
-            let spread = spread?;
+        let (mut space, target) = (<[Vec<f64>; 2]>::default(), self.engine.design.target);
+        let own = self
+            .seen_by_spread(row, &mut space)
+            .and_then(|own| Ok((own, of_log_spread(&self.spread.project_next(own)?))));
+        let (own, spread, parts) = self.engine.counted(|engine| {
+            let (own, spread) = own?;
             let with_factor = observed.given(Given::Factor(spread.mean.exp()));
-            Ok((spread, engine.parts_and_update(row, 0.0, with_factor)?))
+            Ok((own, spread, engine.parts_and_update(row, 0.0, with_factor)?))
         })?;
         if let Ok(parts) = &parts {
             let seen = moments(parts.iter().map(|(share, seen, _)| (*share, *seen)));
@@ -230,9 +232,7 @@ impl OnlineVarying {
             let variance = seen.variance * target.scale * target.scale;
             let told = Observation::new(r).weight(observed.weight).given(Given::Variance(variance));
             let anew = if self.spread.starts_anew_next() { self.distances_anew(rows).ok().flatten() } else { None };
-            let mut space = <[Vec<f64>; 2]>::default();
-            let row = self.seen_by_spread(row, &mut space)?;
-            let counted = self.spread.counted(|spread| spread.update(row, told));
+            let counted = self.spread.counted(|spread| spread.update_seen(own, told));
             if let (Some(rows), Err(_)) = (anew, counted) {
                 self.spread.rows = rows;
             }
@@ -405,6 +405,12 @@ impl OnlineVarying {
 
 /// The parts of a prediction, and the log spread.
 type Learned = (Result<Parts<Noise>, ModelError>, Projection);
+
+/// The log spread that the members of its predictor see so.
+fn of_log_spread(seen: &[(f64, Projection)]) -> Projection {
+    let seen = moments(seen.iter().copied());
+    Projection { mean: seen.mean.clamp(-FARTHEST, FARTHEST), ..seen }
+}
 
 /// Mean and variance of a mixture.
 fn moments(parts: impl Iterator<Item = (f64, Projection)> + Clone) -> Projection {

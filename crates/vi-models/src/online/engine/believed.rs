@@ -4,6 +4,7 @@
 use vi_core::{Belief, Error, GaussianBelief, Projection};
 
 use super::family::{Family, RowStep};
+use super::learn::MemberStep;
 use super::place::shares;
 use super::scalar::{Levels, ScalarFamily};
 use super::steps::{StepSpace, StepsSeen, ones_of};
@@ -53,7 +54,7 @@ impl<F: ScalarFamily> Engine<F> {
         }
         let family = self.family.clone();
         let mut parts = Ok(Vec::new());
-        self.update_telling(row, observed, |members, steps| {
+        self.update_telling(row, observed, false, |members, steps| {
             let part = |share: f64, member: &Member<F::State>, RowStep { seen, belief, .. }: &RowStep| {
                 let seen = member.averaged(seen[0], belief.gain(), family.noise_variance(&member.state))?;
                 Ok((share, shifted(seen, offset)?, member.state.clone()))
@@ -62,6 +63,29 @@ impl<F: ScalarFamily> Engine<F> {
             parts = all.map(|((share, member), step)| part(share, member, &step.row)).collect();
         })?;
         Ok(parts)
+    }
+
+    /// [`project`](Self::project) without an offset, for [`update_seen`](Self::update_seen) to go on from.
+    pub(in crate::online) fn project_next(&mut self, row: Row<'_>) -> Result<Vec<(f64, Projection)>, ModelError> {
+        if !self.fixed {
+            return self.project(row, 0.0);
+        }
+        check_row(row, self.design.inputs).map_err(|error| self.named(error))?;
+        let weights = self.weights();
+        let Self { members, family, design, work, .. } = self;
+        let (row, steps) = work.begin(row, design, members.len())?;
+        let see = |((weight, member), step): ((f64, &Member<F::State>), &mut MemberStep<F::State>)| {
+            let RowStep { belief, seen, .. } = &mut step.row;
+            seen.clear();
+            seen.push(member.belief.project(row, 1.0, belief)?);
+            Ok((weight, member.averaged(seen[0], belief.gain(), family.noise_variance(&member.state))?))
+        };
+        weights.into_iter().zip(members.iter()).zip(steps).map(see).collect()
+    }
+
+    /// Learns the row that [`project_next`](Self::project_next) saw in the call before: one product with the covariance serves both.
+    pub(in crate::online) fn update_seen(&mut self, row: Row<'_>, observed: Observation) -> Result<(), ModelError> {
+        self.update_telling(row, observed, true, |_, _| ())
     }
 
     /// The posterior of a number in the units of the labels, from what each member says of it.

@@ -40,6 +40,27 @@ impl<S> Default for Work<S> {
 }
 
 impl<S> Work<S> {
+    /// The row in the model's columns, and a step for each of so many members.
+    ///
+    /// # Errors
+    /// As [`Design::write`].
+    pub(super) fn begin<'a>(
+        &'a mut self,
+        row: Row<'_>,
+        design: &Design,
+        members: usize,
+    ) -> Result<(Row<'a>, &'a mut Vec<MemberStep<S>>), Error> {
+        let Self { spaces, steps, .. } = self;
+        spaces.resize_with(spaces.len().max(1), RowSpace::default);
+        steps.resize_with(members, MemberStep::default);
+        Ok((design.write(row, &mut spaces[0])?, steps))
+    }
+
+    /// Says whether the steps have projected already the row that is learned next.
+    pub(super) fn set_known(&mut self, known: bool) {
+        self.steps.iter_mut().for_each(|step| step.row.known = known);
+    }
+
     /// The anchors of the priors to which members return.
     pub(super) fn anchors(&mut self) -> &mut Anchors {
         &mut self.anchors
@@ -77,9 +98,7 @@ pub(super) fn learn<F: Family>(
     work: &mut Work<F::State>,
     then: impl FnOnce(&[Member<F::State>], &[MemberStep<F::State>]),
 ) -> Result<(), Error> {
-    let Work { spaces, steps, .. } = work;
-    spaces.resize_with(spaces.len().max(1), RowSpace::default);
-    let row = design.write(row, &mut spaces[0])?;
+    let (row, steps) = work.begin(row, design, members.len())?;
     learn_first(members, family, design, (&[row], observed), steps, then)
 }
 

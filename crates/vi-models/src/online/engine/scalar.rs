@@ -423,7 +423,8 @@ impl<F: ScalarFamily> Family for F {
         (row, observed): (Row<'_>, &Observation),
         step: &mut RowStep,
     ) -> Result<f64, Error> {
-        let RowStep { belief: space, seen: all, path, .. } = step;
+        let RowStep { belief: space, seen: all, known, path, .. } = step;
+        let mut known = std::mem::take(known).then(|| all.first().copied()).flatten();
         all.clear();
         (path.moved, path.site) = (None, None);
         let mut total = 0.0;
@@ -437,7 +438,7 @@ impl<F: ScalarFamily> Family for F {
             path.ones = ones_of(self, belief.dim(), k);
             let (row, belief) = (path.space.write(row, path.ones.clone()), path.moved.as_ref().unwrap_or(belief));
             let rule = OnePass::of::<F>(row_likelihood(self, state, &observed)?);
-            let seen = belief.project(row, 1.0, space)?;
+            let seen = known.take().map_or_else(|| belief.project(row, 1.0, space), Ok)?;
             all.push(seen);
             let (site, score) = answered(self, state, &rule, &observed, seen)?;
             path.site = Some(site);
