@@ -79,12 +79,11 @@ impl Ahead {
                 Err(error) => drop(opened.send(Err(error))),
             }
         }));
-        let (columns, entries) = match begun.recv() {
-            Ok(head) => head?,
-            Err(_) => {
-                ended(&mut thread);
-                (Vec::new(), None)
-            }
+        let (columns, entries) = if let Ok(head) = begun.recv() {
+            head?
+        } else {
+            ended(&mut thread);
+            (Vec::new(), None)
         };
         Ok(Self { columns, entries, read, used, batch: Batch::default(), next: 0, thread })
     }
@@ -192,7 +191,7 @@ mod tests {
             let ahead = told(Records::ahead(move || open(text(), broken)).unwrap());
             assert_eq!(plain, ahead);
             assert_eq!(plain.last().unwrap().contains("broken"), broken);
-            assert_eq!(plain.iter().filter(|row| row.contains("3 fields instead of 2")).count(), 7);
+            assert_eq!(plain.iter().filter(|row| row.contains("has 3 fields")).count(), 7);
         }
         assert_eq!(
             Records::ahead(move || open(String::new(), false)).unwrap_err().to_string(),

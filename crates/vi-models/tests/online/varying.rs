@@ -184,6 +184,42 @@ fn a_label_far_out_does_not_pin_the_spread() {
 }
 
 #[test]
+fn gross_outliers_move_no_weight_wherever_they_stand() {
+    const D: usize = 8;
+    const N: usize = 400;
+    let truth = |j: usize| (j + 1) as f64 / 8.0;
+    for seed in 0..4 {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let x: Vec<f64> = (0..D * N).map(|_| rng.sample(StandardNormal)).collect();
+        let label = |x: &[f64]| (0..D).map(|j| truth(j) * x[j]).sum::<f64>() + rng.sample::<f64, _>(StandardNormal);
+        let y: Vec<f64> = x.chunks(D).map(label).collect();
+        let signs: Vec<f64> = (0..N).map(|_| if rng.random() { 1.0 } else { -1.0 }).collect();
+        // One row in twenty, or as many among the first forty.
+        for is_out in [|i: usize| i % 20 == 2, |i: usize| i < 40 && i.is_multiple_of(2)] {
+            let weights = |size: f64| {
+                let off = |i: usize| if is_out(i) { signs[i] * size } else { 0.0 };
+                let labels: Vec<f64> = y.iter().enumerate().map(|(i, y)| y + off(i)).collect();
+                let mut model = OnlineVarying::new(D).unwrap();
+                model.update_batch(&x, &labels).unwrap();
+                let found = model.coefficients().unwrap();
+                found[1..].iter().map(|own| (own.belief.mean(), own.belief.standard_deviation())).collect::<Vec<_>>()
+            };
+            let (near, far) = (weights(1e4), weights(1e6));
+            let square = |(j, (mean, deviation)): (usize, &(f64, f64))| ((mean - truth(j)) / deviation).powi(2);
+            for found in [&near, &far] {
+                let off = (found.iter().enumerate().map(square).sum::<f64>() / D as f64).sqrt();
+                // The root mean square of eight Gaussians exceeds 2 once in ten thousand.
+                assert!(off < 2.0, "{seed}: {off} {found:?}");
+            }
+            for ((a, deviation), (b, _)) in near.iter().zip(&far) {
+                // What rows told of the spread before a fit had found the outliers out differs by their size: .11 deviations here.
+                assert!((a - b).abs() < 0.25 * deviation, "{seed}: {a} {b} {deviation}");
+            }
+        }
+    }
+}
+
+#[test]
 fn an_input_far_out_does_not_pin_either_predictor() {
     let ((mut x, y), (at, seen)) = (rows(1500, 21, SPREAD), rows(2000, 22, SPREAD));
     let clean = learned(&x, &y);

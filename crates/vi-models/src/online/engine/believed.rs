@@ -4,7 +4,6 @@
 use vi_core::{Belief, Error, GaussianBelief, Projection};
 
 use super::family::{Family, RowStep};
-use super::learn::MemberStep;
 use super::place::shares;
 use super::scalar::{Levels, ScalarFamily};
 use super::steps::{StepSpace, StepsSeen, ones_of};
@@ -74,13 +73,14 @@ impl<F: ScalarFamily> Engine<F> {
         let weights = self.weights();
         let Self { members, family, design, work, .. } = self;
         let (row, steps) = work.begin(row, design, members.len())?;
-        let see = |((weight, member), step): ((f64, &Member<F::State>), &mut MemberStep<F::State>)| {
+        let mut all = Vec::with_capacity(steps.len());
+        for ((weight, member), step) in weights.into_iter().zip(members.iter()).zip(steps) {
             let RowStep { belief, seen, .. } = &mut step.row;
             seen.clear();
             seen.push(member.belief.project(row, 1.0, belief)?);
-            Ok((weight, member.averaged(seen[0], belief.gain(), family.noise_variance(&member.state))?))
-        };
-        weights.into_iter().zip(members.iter()).zip(steps).map(see).collect()
+            all.push((weight, member.averaged(seen[0], belief.gain(), family.noise_variance(&member.state))?));
+        }
+        Ok(all)
     }
 
     /// Learns the row that [`project_next`](Self::project_next) saw in the call before: one product with the covariance serves both.

@@ -389,7 +389,9 @@ pub(super) fn fitted_where_likely<F: Family, E>(
             let within = if outside { close } else { within };
             let near = |fitted: &Member<_>| distance(fitted.prior_scale, scale) < within;
             if share > NEGLIGIBLE && !members.iter().chain(&more).any(near) {
-                let Ok(member) = curve.member(scale) else { break };
+                // A prior that the sites of another scale cannot take is fitted all the same.
+                let unmoved = || Member { prior_scale: scale, ..members[nearest(&members, scale)].clone() };
+                let member = curve.member(scale).unwrap_or_else(|_| unmoved());
                 more.extend(fit(&member)?);
             }
         }
@@ -418,6 +420,21 @@ fn narrower<F: Family>(
         return None;
     }
     moved(family, members, design, &[from.prior_scale * (-STEP).exp()]).ok()?.pop()
+}
+
+/// A member at the centre of the scale's prior, where all are so much narrower that it may stand on a hill of the evidence of which they tell nothing:
+/// rows whose labels lie far from weights near 0 may be taken for outliers.
+pub(super) fn wide<F: Family>(family: &F, members: &[Member<F::State>]) -> Option<Member<F::State>> {
+    let ScalePrior { centre, .. } = family.scale_prior();
+    let widest = members.last().filter(|widest| (centre / widest.prior_scale).ln() > APART)?;
+    Some(Member { prior_scale: centre, ..widest.clone() })
+}
+
+/// Whether a scale is likelier with the fitted `member` than with any of `others`.
+pub(super) fn is_likelier<F: Family>(family: &F, member: &Member<F::State>, others: &[Member<F::State>]) -> bool {
+    let prior = family.scale_prior();
+    let log = |member: &Member<_>| member.evidence + prior.log_density(member.prior_scale.ln());
+    others.iter().all(|other| log(member) > log(other))
 }
 
 /// By how many nats, at most, a change of prior with the sites held misses the evidence of the next of `fitted`, between those nearest to

@@ -12,8 +12,8 @@ use super::family::Family;
 use super::learn::{age, learn};
 use super::narrow::Around;
 use super::place::{
-    CLOSE, Spectra, bank, first_scales, fitted_where_likely, kept_as, missed_by_moves, moved, normalise, placed,
-    stays_placed, thinned,
+    CLOSE, Spectra, bank, first_scales, fitted_where_likely, is_likelier, kept_as, missed_by_moves, moved, normalise,
+    placed, stays_placed, thinned, wide,
 };
 use super::scalar::is_score;
 use super::{Engine, Kept, Member};
@@ -454,6 +454,13 @@ impl<F: Family> Engine<F> {
             let rows = self.rows_to_fit(design)?;
             // If a scale cannot be fitted, the answers are left to those that could be.
             let fit = |member: &_| Ok::<_, Error>(self.fit_member(member, design, false, &rows).ok().flatten());
+            if self.family.tells_near()
+                && let Some(wider) = wide(&self.family, &members)
+                && let Some(found) = fit(&wider)?
+                && is_likelier(&self.family, &found, &members)
+            {
+                members.push(found);
+            }
             members = fitted_where_likely(&self.family, design, members, CLOSE, known, fit)?;
         }
         Ok(Some(members))

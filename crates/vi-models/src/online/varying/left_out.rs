@@ -9,6 +9,9 @@ use crate::online::observation::{Given, Observation, Size};
 const FEWEST_ANEW: usize = 20;
 const LEAST_LEFT: f64 = 0.05;
 
+/// How many times its distance now, and scales of the noise, a row may have been off before: what was farther tells of a fit that is no more.
+const BEYOND: f64 = 30.0;
+
 impl OnlineVarying {
     /// Gives the first rows, which are `rows`, their distances from the fit of all others besides: those that they had are large where the label's weights had
     /// learned little. The mean square of both stands, since the fit of all others alone can close in on labels that many rows share. Returns the rows as
@@ -30,8 +33,11 @@ impl OnlineVarying {
             let h = if dof.is_finite() { (dof + 1.0) / (dof * square + r * r) } else { square.recip() };
             let left = (1.0 - h * observed.weight * variance).max(LEAST_LEFT);
             let Observation { label: before, weight, .. } = own.observed;
-            let distance = std::f64::consts::FRAC_1_SQRT_2 * before.hypot(r / left);
-            let variance = 0.5 * (own.observed.size(Size::Variance)? + variance / left);
+            let now = (r / left, variance / left);
+            let is_gone = before.abs() > BEYOND * (square.sqrt() + now.0.abs());
+            let before = if is_gone { now } else { (before, own.observed.size(Size::Variance)?) };
+            let distance = std::f64::consts::FRAC_1_SQRT_2 * before.0.hypot(now.0);
+            let variance = 0.5 * (before.1 + now.1);
             own.observed = Observation::new(distance.copysign(r)).weight(weight).given(Given::Variance(variance));
         }
         Ok(Some(std::mem::replace(&mut self.spread.rows, anew)))
