@@ -188,7 +188,7 @@ impl<'a> Records<'a> {
     /// Those of `open`.
     ///
     /// # Panics
-    /// Where the thread does, here or in [`next`](Self::next); it has no panic of its own.
+    /// If the system has no thread to give. A panic of `open` or of its reader goes on here or in [`next`](Self::next).
     pub fn ahead<E: Send + 'static>(
         open: impl FnOnce() -> Result<Records<'static>, E> + Send + 'static,
     ) -> Result<Self, E> {

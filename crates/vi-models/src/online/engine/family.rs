@@ -264,7 +264,7 @@ pub(crate) struct RowStep {
     pub(in crate::online) vector: Option<PreparedSoftmax>,
     /// The projection of each predictor.
     pub(in crate::online) seen: Vec<Projection>,
-    /// Whether `seen` and `belief` are of the row that is scored next already.
+    /// Whether the next row has been projected: `seen` holds its projection, `belief` its product with the covariance.
     pub(in crate::online) known: bool,
     /// The steps of a row, for families with several rows of the likelihood in one.
     pub(in crate::online) path: Path,

@@ -40,7 +40,7 @@ impl<S> Default for Work<S> {
 }
 
 impl<S> Work<S> {
-    /// The row in the model's columns, and a step for each of so many members.
+    /// Writes a row in the model's columns, and makes a step for each member.
     ///
     /// # Errors
     /// As [`Design::write`].
@@ -56,7 +56,7 @@ impl<S> Work<S> {
         Ok((design.write(row, &mut spaces[0])?, steps))
     }
 
-    /// Says whether the steps have projected already the row that is learned next.
+    /// Marks the next row as projected by the steps, or not.
     pub(super) fn set_known(&mut self, known: bool) {
         self.steps.iter_mut().for_each(|step| step.row.known = known);
     }

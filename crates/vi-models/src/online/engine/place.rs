@@ -389,7 +389,7 @@ pub(super) fn fitted_where_likely<F: Family, E>(
             let within = if outside { close } else { within };
             let near = |fitted: &Member<_>| distance(fitted.prior_scale, scale) < within;
             if share > NEGLIGIBLE && !members.iter().chain(&more).any(near) {
-                // A prior that the sites of another scale cannot take is fitted all the same.
+                // A fit needs no move: it begins from the nearest member where its sites do not allow the new prior.
                 let unmoved = || Member { prior_scale: scale, ..members[nearest(&members, scale)].clone() };
                 let member = curve.member(scale).unwrap_or_else(|_| unmoved());
                 more.extend(fit(&member)?);
@@ -422,15 +422,15 @@ fn narrower<F: Family>(
     moved(family, members, design, &[from.prior_scale * (-STEP).exp()]).ok()?.pop()
 }
 
-/// A member at the centre of the scale's prior, where all are so much narrower that it may stand on a hill of the evidence of which they tell nothing:
-/// rows whose labels lie far from weights near 0 may be taken for outliers.
+/// A member at the centre of the scale's prior, if all members are much narrower: the evidence may have another hill there, since at weights near 0
+/// rows with heavy tails look like outliers.
 pub(super) fn wide<F: Family>(family: &F, members: &[Member<F::State>]) -> Option<Member<F::State>> {
     let ScalePrior { centre, .. } = family.scale_prior();
     let widest = members.last().filter(|widest| (centre / widest.prior_scale).ln() > APART)?;
     Some(Member { prior_scale: centre, ..widest.clone() })
 }
 
-/// Whether a scale is likelier with the fitted `member` than with any of `others`.
+/// Whether the prior scale of the fitted `member` has a higher posterior density than those of all `others`.
 pub(super) fn is_likelier<F: Family>(family: &F, member: &Member<F::State>, others: &[Member<F::State>]) -> bool {
     let prior = family.scale_prior();
     let log = |member: &Member<_>| member.evidence + prior.log_density(member.prior_scale.ln());

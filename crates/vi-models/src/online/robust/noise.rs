@@ -83,8 +83,8 @@ impl LogScale {
         0.5 * (product * (product / precision) - precision.ln())
     }
 
-    /// What a label that is `r` from a predictor of variance `nu`, whose density `p` counts to the power `w`, makes of it with tail `k`, with the log of the
-    /// mass, where both are known well by `f = w·log p` and its derivatives at the mean: with `g = f′` and `h = 1 − v·f″`
+    /// The log mass and the Gaussian of `log s` after a label, by the derivatives of its density; `None` where these do not suffice. The label is at the
+    /// distance `r` from a predictor of variance `nu`, the noise has tail `k`, and with the weight `w`, `f = w·log p`, `g = f′` and `h = 1 − v·f″` at the mean
     ///
     /// ```text
     /// log ∫ N(u; m, v)·e^f du = f + ½(v·g²/h − log h),   m′ = m + v·g/h,   v′ = v/h.

@@ -9,7 +9,7 @@ use crate::online::observation::{Given, Observation, Size};
 const FEWEST_ANEW: usize = 20;
 const LEAST_LEFT: f64 = 0.05;
 
-/// How many times its distance now, and scales of the noise, a row may have been off before: what was farther tells of a fit that is no more.
+/// An earlier distance is left out beyond this many times the sum of the present distance and the scale of the noise: it belongs to a discarded fit.
 const BEYOND: f64 = 30.0;
 
 impl OnlineVarying {
