@@ -426,9 +426,14 @@ impl Fit {
             mergeable: self.mergeable,
             unscaled: self.unscaled,
             no_sample: self.no_sample,
-            threads: std::thread::available_parallelism().map_or(1, NonZero::get),
+            threads: threads(),
         }
     }
+}
+
+/// The number of threads that the machine runs at once.
+pub(crate) fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 impl InputArgs {

@@ -75,7 +75,7 @@ pub use pictures::{Drawn, explained, learning, pictures};
 pub use plan::RANK;
 pub use predict::{Answers, Intervals};
 pub use refine::{check as check_refine, refine};
-pub use reorder::reorder;
+pub use reorder::{Beside, reorder};
 pub use robust::{Errors, RobustErrors};
 pub use schema::Schema;
 pub use scores::{BANDS, Scores, Seen, Summary};

@@ -2,13 +2,14 @@
 
 use std::fs;
 use std::path::Path;
+use std::thread::scope;
 use std::time::Instant;
 
 use vi_models::online::Standardise;
 use vi_terms::TermsError;
-use vi_terms::table::{self, Document, Input, Known, Options, Pass, Source, begin, check_refine, learn};
+use vi_terms::table::{self, Beside, Document, Input, Known, Options, Pass, Source, begin, check_refine, learn};
 
-use crate::args::{Fit, Show, Update};
+use crate::args::{Fit, Show, Update, threads};
 use crate::document::{hold, open, save_held};
 use crate::error::CliError;
 use crate::files::Held;
@@ -89,44 +90,8 @@ pub(super) fn whole_pass(
     begun: Instant,
     show: &Show,
 ) -> Result<(), CliError> {
-    let (before, read) = (document.scores.rows, document.row());
-    stopped(&mut document, true);
-    let mut progress = Progress::new();
-    let learned = learn(&mut document, &mut source, first, |document, source| {
-        progress.row(|| source.share());
-        match store.every {
-            Some(every) if document.row().is_multiple_of(every) => store.save(document)?,
-            _ => {}
-        }
-        interrupt::check()
-    });
-    drop(progress);
-    stopped(&mut document, learned.is_err());
-    match (learned, store.path) {
-        (Err(CliError::Stop), Some(path)) => {
-            store.save(&document)?;
-            return Err(CliError::Resumable { path: path.to_owned(), row: document.row() });
-        }
-        (Err(CliError::Stop), None) => return Err(CliError::Lost { row: document.row() }),
-        (Err(error), _) => return Err(error),
-        (Ok(()), _) if document.scores.rows == before && (document.row() > read || read == 0) => {
-            let none = if document.row() == 0 { TermsError::Empty } else { TermsError::Nothing };
-            return Err(source.refused(none));
-        }
-        (Ok(()), _) => store.save(&document)?,
-    }
-    if let Some(After { input, refine }) = &store.after {
-        let again = |document: &mut Document| {
-            reorder_file(document, input)?;
-            refine.map_or(Ok(()), |passes| table::refine(document, || File::again(input), passes))
-        };
-        match (again(&mut document), store.path) {
-            (Err(CliError::Stop), Some(path)) => return Err(CliError::Unrefined { path: path.to_owned() }),
-            (Err(CliError::Stop), None) => return Err(CliError::Lost { row: document.row() }),
-            (Err(error), _) => return Err(error),
-            (Ok(()), _) => store.save(&document)?,
-        }
-    }
+    let before = document.scores.rows;
+    passes(&mut document, &mut source, first, &mut store)?;
     if let Some(before) = document.passes.last().and_then(|pass| document.learned_before(pass)) {
         tell::warn(&format!(
             "the rows of {} are those of {}, already in the model: they now count twice",
@@ -152,6 +117,60 @@ pub(super) fn whole_pass(
     report::fitted(&document, &pass, store.path, show)
 }
 
+/// The first pass over a file, and those that follow it.
+fn passes(
+    document: &mut Document,
+    source: &mut File,
+    first: Vec<(u64, Record)>,
+    store: &mut Store<'_>,
+) -> Result<(), CliError> {
+    let (before, read) = (document.scores.rows, document.row());
+    let input = document.passes.last().map(|pass| pass.input.clone());
+    let open = || input.as_ref().map_or(Err(TermsError::Empty.into()), File::open);
+    scope(|scope| {
+        // Of a file that is learned again if its labels come in runs.
+        let bytes = input.as_ref().filter(|_| store.after.is_some()).and_then(|input| size_again(document, input));
+        let mut beside = Beside::new(scope, &open, bytes.unwrap_or(0.0), if bytes.is_some() { threads() } else { 1 });
+        stopped(document, true);
+        let mut progress = Progress::new();
+        let learned = learn(document, source, first, |document, source| {
+            progress.row(|| source.share());
+            beside.look(document);
+            match store.every {
+                Some(every) if document.row().is_multiple_of(every) => store.save(document)?,
+                _ => {}
+            }
+            interrupt::check()
+        });
+        drop(progress);
+        stopped(document, learned.is_err());
+        match (learned, store.path) {
+            (Err(CliError::Stop), Some(path)) => {
+                store.save(document)?;
+                return Err(CliError::Resumable { path: path.to_owned(), row: document.row() });
+            }
+            (Err(CliError::Stop), None) => return Err(CliError::Lost { row: document.row() }),
+            (Err(error), _) => return Err(error),
+            (Ok(()), _) if document.scores.rows == before && (document.row() > read || read == 0) => {
+                let none = if document.row() == 0 { TermsError::Empty } else { TermsError::Nothing };
+                return Err(source.refused(none));
+            }
+            (Ok(()), _) => store.save(document)?,
+        }
+        let Some(After { input, refine }) = &store.after else { return Ok(()) };
+        let again = || {
+            reorder_file(document, input, beside)?;
+            refine.map_or(Ok(()), |passes| table::refine(document, || File::again(input), passes))
+        };
+        match (again(), store.path) {
+            (Err(CliError::Stop), Some(path)) => Err(CliError::Unrefined { path: path.to_owned() }),
+            (Err(CliError::Stop), None) => Err(CliError::Lost { row: document.row() }),
+            (Err(error), _) => Err(error),
+            (Ok(()), _) => store.save(document),
+        }
+    })
+}
+
 /// Records whether rows of the last pass are left.
 fn stopped(document: &mut Document, is: bool) {
     if let Some(pass) = document.passes.last_mut() {
@@ -159,20 +178,21 @@ fn stopped(document: &mut Document, is: bool) {
     }
 }
 
-/// Learns the rows of a file again in a random order, if that is still to come, they are all that the model has learned, and it can be read again.
-fn reorder_file(document: &mut Document, input: &Input) -> Result<(), CliError> {
-    let file = fs::metadata(&input.data).ok().filter(fs::Metadata::is_file);
-    let Some(file) = file.filter(|_| document.to_reorder && document.passes.len() == 1) else { return Ok(()) };
+/// The size of a file whose rows are all that the model learns, and may still have to learn in a random order, if it can be read again.
+fn size_again(document: &Document, input: &Input) -> Option<f64> {
+    let file = fs::metadata(&input.data).ok().filter(fs::Metadata::is_file)?;
+    (document.to_reorder && document.passes.len() == 1).then_some(file.len() as f64)
+}
+
+/// Learns the rows of a file again in a random order, where they have to be.
+fn reorder_file<O>(document: &mut Document, input: &Input, beside: Beside<'_, '_, O>) -> Result<(), CliError> {
+    let Some(bytes) = size_again(document, input) else { return Ok(()) };
     let mut progress = Progress::new();
-    table::reorder(
-        document,
-        file.len() as f64,
-        || File::again(input),
-        |share| {
-            progress.row(|| Some(share));
-            interrupt::check()
-        },
-    )
+    let each = |share| {
+        progress.row(|| Some(share));
+        interrupt::check()
+    };
+    table::reorder(document, bytes, || File::again(input), beside, each)
 }
 
 /// Reads the rows of the last pass that have been read already.

@@ -171,6 +171,17 @@ impl Document {
         self.passes.last().map_or(0, |pass| pass.rows)
     }
 
+    /// Checks that a table of which so many records with this fingerprint were `read` is the last one that was learned.
+    ///
+    /// # Errors
+    /// [`TermsError::Changed`].
+    pub(crate) fn check_read(&self, read: (u64, u64)) -> Result<(), TermsError> {
+        match self.passes.last().map(|pass| (pass.rows, pass.fingerprint)) {
+            Some(known) if known != read => Err(TermsError::Changed { rows: known.0 }),
+            _ => Ok(()),
+        }
+    }
+
     /// Adds what another model has counted; the models themselves are not brought together here.
     pub(crate) fn add_counts(&mut self, other: &Self) {
         self.passes.extend(other.passes.iter().cloned());

@@ -1,12 +1,14 @@
 //! A whole fit of rows that can be read again.
 
+use std::thread::scope;
+
 use crate::TermsError;
 use crate::table::begin::begin;
 use crate::table::document::{Document, Pass};
 use crate::table::known::Known;
 use crate::table::learn::learn;
 use crate::table::options::{Input, Options};
-use crate::table::reorder::reorder;
+use crate::table::reorder::{Beside, reorder};
 use crate::table::source::{Record, Source};
 
 /// Learns a table in one pass, and again in a random order if its labels come in runs and `options` do not keep the order; `open` reads the table from its
@@ -21,7 +23,7 @@ pub fn fit<S: Source>(
     options: &Options,
     input: &Input,
     keep_order: bool,
-    open: impl FnMut() -> Result<S, S::Error>,
+    open: impl Fn() -> Result<S, S::Error> + Sync,
 ) -> Result<Document, S::Error> {
     fit_watched(options, input, keep_order, open, |_| Ok(()))
 }
@@ -44,7 +46,7 @@ pub fn fit_watched<S: Source>(
     options: &Options,
     input: &Input,
     keep_order: bool,
-    mut open: impl FnMut() -> Result<S, S::Error>,
+    open: impl Fn() -> Result<S, S::Error> + Sync,
     mut watch: impl FnMut(Step<'_, S>) -> Result<(), S::Error>,
 ) -> Result<Document, S::Error> {
     let mut known = Known::default();
@@ -52,11 +54,11 @@ pub fn fit_watched<S: Source>(
         known.look(options, &mut open()?)?;
     }
     loop {
-        match fit_with(options, input, keep_order, &known, &mut open, &mut watch) {
+        match fit_with(options, input, keep_order, &known, &open, &mut watch) {
             Ok(document) => return Ok(document),
             Err(error) => {
                 let Some(cause) = S::cause(&error) else { return Err(error) };
-                match known.after(cause, options, &mut open)? {
+                match known.after(cause, options, &open)? {
                     Some(how) => watch(Step::Anew(&error, how))?,
                     None => return Err(error),
                 }
@@ -70,16 +72,22 @@ fn fit_with<S: Source>(
     input: &Input,
     keep_order: bool,
     known: &Known,
-    open: &mut impl FnMut() -> Result<S, S::Error>,
+    open: &(impl Fn() -> Result<S, S::Error> + Sync),
     watch: &mut impl FnMut(Step<'_, S>) -> Result<(), S::Error>,
 ) -> Result<Document, S::Error> {
     let mut source = open()?;
     let (mut document, first) = begin(options, known, &mut source)?;
-    whole_pass(&mut document, &mut source, first, input, |document, source| watch(Step::Row(document, source)))?;
-    if !keep_order {
-        reorder(&mut document, 0.0, open, |share| watch(Step::Again(share)))?;
-    }
-    Ok(document)
+    scope(|scope| {
+        let mut beside = Beside::new(scope, open, 0.0, if keep_order { 1 } else { options.threads });
+        whole_pass(&mut document, &mut source, first, input, |document, source| {
+            beside.look(document);
+            watch(Step::Row(document, source))
+        })?;
+        if !keep_order {
+            reorder(&mut document, 0.0, open, beside, |share| watch(Step::Again(share)))?;
+        }
+        Ok(document)
+    })
 }
 
 /// Adds the rows of `source` to a learned model, as `rvi update` does.

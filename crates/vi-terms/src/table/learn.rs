@@ -334,30 +334,28 @@ pub fn learn<S: Source>(
     }
 }
 
-/// Reads the last table of a model again from its start, which has learned it all, and hands each record with its row and its label to `take`.
+/// Reads a table from its start, and hands each record with its row and its label to `take`, while this goes on. Returns the number of the records and their fingerprint.
 ///
 /// # Errors
-/// A table that is no longer what it was; those of `take`.
-pub(crate) fn again<S: Source>(
+/// A record that cannot be read; those of `take`.
+pub(crate) fn read_all<S: Source>(
     document: &Document,
     source: &mut S,
-    mut take: impl FnMut(&mut Reader<'_>, &Record, (u64, f64)) -> Result<(), TermsError>,
-) -> Result<(), S::Error> {
+    mut take: impl FnMut(&mut Reader<'_>, &Record, (u64, f64)) -> Result<bool, TermsError>,
+) -> Result<(u64, u64), S::Error> {
     let (mut reader, label) = reading(&document.schema, document, source)?;
     let (mut record, mut rows, mut fingerprint) = (Record::default(), 0, Pass::START);
-    while source.next(&mut record)? {
+    let mut go_on = true;
+    while go_on && source.next(&mut record)? {
         rows = source.row();
         fingerprint = record.fingerprint(fingerprint);
         let label = document.target.label(&record, label, rows);
-        let taken = label.and_then(|label| label.map_or(Ok(()), |label| take(&mut reader, &record, (rows, label))));
-        if let Err(error) = taken {
-            source.forgive(error)?;
+        match label.and_then(|label| label.map_or(Ok(true), |label| take(&mut reader, &record, (rows, label)))) {
+            Ok(more) => go_on = more,
+            Err(error) => source.forgive(error)?,
         }
     }
-    match document.passes.last().map(|pass| (pass.rows, pass.fingerprint)) {
-        Some(known) if known != (rows, fingerprint) => Err(source.refused(TermsError::Changed { rows: known.0 })),
-        _ => Ok(()),
-    }
+    Ok((rows, fingerprint))
 }
 
 fn learn_one(

@@ -7,7 +7,7 @@ use vi_models::online::Memory;
 
 use crate::TermsError;
 use crate::table::document::Document;
-use crate::table::learn::again;
+use crate::table::learn::read_all;
 use crate::table::plan::is_sparse;
 use crate::table::source::Source;
 use crate::table::target::TargetKind;
@@ -75,13 +75,15 @@ pub fn refine<S: Source>(
     let info = document.model.refine_over(&settings, |take| {
         // The inputs that the rows had when they were learned.
         let mut means = before.means.emptied();
-        again(&before, &mut open()?, |reader, record, (row, label)| {
+        let mut source = open()?;
+        let read = read_all(&before, &mut source, |reader, record, (row, label)| {
             let inputs = reader.row(&means, record, row)?;
             let taken = take(inputs, before.target.observation(label).weight(record.weight));
             taken.map_err(|source| reader.refused(row, source))?;
             reader.tell(&mut means, record, label, None);
-            Ok(())
-        })
+            Ok(true)
+        })?;
+        before.check_read(read).map_err(|error| source.refused(error))
     })?;
     document.refined = info.map(|info| Refined {
         rows: document.scores.rows,

@@ -3,6 +3,9 @@
 //! One pass in a random order loses next to nothing, needs no more of a model than one pass does, and its evidence is that of the
 //! data and not of their order.
 
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::{Scope, ScopedJoinHandle};
+
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
@@ -11,7 +14,8 @@ use vi_models::online::{Model, Order};
 use crate::TermsError;
 use crate::table::document::Document;
 use crate::table::grouped::Groups;
-use crate::table::learn::{again, reading, scored};
+use crate::table::learn::{read_all, reading, scored};
+use crate::table::means::Means;
 use crate::table::plan::is_sparse;
 use crate::table::refine::Refined;
 use crate::table::scores::Scores;
@@ -51,16 +55,34 @@ struct Waiting {
     label: f64,
 }
 
+/// What a document becomes by rows in a random order.
+struct Shuffled {
+    model: Model,
+    means: Means,
+    scores: Scores,
+    /// Records that were read, and their fingerprint.
+    read: (u64, u64),
+}
+
+/// How far the random order has come.
+enum At {
+    /// So many rows are held.
+    Held(usize),
+    /// This share of them has been learned.
+    Learned(f64),
+}
+
 /// Learns the rows of the last table, the only one that the model has learned, again and in a random order, if its labels, or those of a level of many, come in runs; or if it has groups and is
 /// not exact: it then keeps the rows until it is refined by them, if these are not too many. `bytes` is the size of
-/// its file, `open` reads it from its start, and `each` is called after every row with the share of the rows that has been learned.
+/// its file, `open` reads it from its start, `beside` may have learned it meanwhile, and `each` is called with the share of the rows that has been learned.
 ///
 /// # Errors
 /// A table that is no longer what it was; a row that the model refuses, unless such are skipped; the errors of `each`.
-pub fn reorder<S: Source>(
+pub fn reorder<S: Source, O>(
     document: &mut Document,
     bytes: f64,
     mut open: impl FnMut() -> Result<S, S::Error>,
+    beside: Beside<'_, '_, O>,
     mut each: impl FnMut(f64) -> Result<(), S::Error>,
 ) -> Result<(), S::Error> {
     let (runs, settles) = (document.runs(), document.settles());
@@ -68,47 +90,16 @@ pub fn reorder<S: Source>(
         document.to_reorder = false;
         return Ok(());
     }
-    let skip_bad = document.passes.last().is_some_and(|pass| pass.input.skip_bad);
-    let bytes = if is_sparse(&document.model) {
-        UNPACKED * bytes
+    let meanwhile = beside.ended(&mut each)?.filter(|own| document.check_read(own.read).is_ok());
+    let shuffled = if let Some(own) = meanwhile {
+        own
     } else {
-        bytes + (OF_ROW + OF_FIELD * document.schema.columns.len() as f64) * document.scores.rows as f64
+        let parts = (document.held(bytes, document.scores.rows as f64) / BYTES).ceil().max(1.0);
+        let each = |at| if let At::Learned(share) = at { each(share).map(|()| true) } else { Ok(true) };
+        let Some(own) = shuffled(document, (parts, true), &mut open, each)? else { return Ok(()) };
+        own
     };
-    let parts = (bytes / BYTES).ceil().max(1.0);
-    let mut model = match &document.model {
-        Model::Grouped(model) if settles => Model::Grouped(Box::new(model.keeping_rows()?)),
-        model => model.emptied()?,
-    };
-    let mut means = document.means.emptied();
-    let mut groups = document.groups.clone();
-    let (mut scores, kinds) = (Scores::default(), scored(&document.target));
-    let mut part = 0.0;
-    while part < parts {
-        let (mut turns, mut waiting) = (ChaCha8Rng::seed_from_u64(SEED), Vec::new());
-        let mut source = open()?;
-        again(document, &mut source, |_, record, (row, label)| {
-            let turn = turns.next_u64();
-            if (turn as f64 / 2.0_f64.powi(64) * parts).floor().min(parts - 1.0) == part {
-                waiting.push(Waiting { turn, record: record.clone(), row, label });
-            }
-            Ok(())
-        })?;
-        waiting.sort_by_key(|own| own.turn);
-        let (mut reader, _) = reading(&document.schema, document, &source)?;
-        let all = waiting.len().max(1) as f64;
-        for (done, Waiting { record, row, label, .. }) in waiting.iter().enumerate() {
-            let learned = (|| {
-                let (seen, log_density) =
-                    reader.learn((&mut model, &mut means, &mut groups), record, (*row, *label))?;
-                let refused = |source| TermsError::Row { row: *row, source };
-                scores.add((seen.as_ref(), log_density), *label, kinds).map_err(refused)
-            })();
-            // A row that is refused here alone is left out where such rows are.
-            learned.or_else(|error| if skip_bad { Ok(()) } else { Err(source.refused(error)) })?;
-            each(done as f64 / all)?;
-        }
-        part += 1.0;
-    }
+    let Shuffled { mut model, means, scores, .. } = shuffled;
     if let Model::Grouped(model) = &mut model {
         let rows = document.scores.rows;
         let settled = |(passes, gained, converged)| Refined { rows, passes, gained, converged };
@@ -121,7 +112,141 @@ pub fn reorder<S: Source>(
     Ok(())
 }
 
+/// Learns the rows of the last table of `document`, which it has learned in whole or in part, from nothing and in a random order, read in so many `parts`; none where
+/// `go_on` does not.
+///
+/// # Errors
+/// A table that is not what it was where the first pass `is_whole`; a row that the model refuses, unless such are skipped; the errors of `go_on`.
+fn shuffled<S: Source>(
+    document: &Document,
+    (parts, is_whole): (f64, bool),
+    mut open: impl FnMut() -> Result<S, S::Error>,
+    mut go_on: impl FnMut(At) -> Result<bool, S::Error>,
+) -> Result<Option<Shuffled>, S::Error> {
+    let skip_bad = document.passes.last().is_some_and(|pass| pass.input.skip_bad);
+    let mut model = match &document.model {
+        Model::Grouped(model) if document.settles() => Model::Grouped(Box::new(model.keeping_rows()?)),
+        model => model.emptied()?,
+    };
+    let mut means = document.means.emptied();
+    let mut groups = document.groups.clone();
+    let (mut scores, kinds) = (Scores::default(), scored(&document.target));
+    let (mut part, mut read) = (0.0, (0, 0));
+    while part < parts {
+        let (mut turns, mut waiting) = (ChaCha8Rng::seed_from_u64(SEED), Vec::new());
+        let mut source = open()?;
+        let mut stopped = Ok(false);
+        read = read_all(document, &mut source, |_, record, (row, label)| {
+            let turn = turns.next_u64();
+            if (turn as f64 / 2.0_f64.powi(64) * parts).floor().min(parts - 1.0) == part {
+                waiting.push(Waiting { turn, record: record.clone(), row, label });
+            }
+            stopped = go_on(At::Held(waiting.len())).map(|go_on| !go_on);
+            Ok(matches!(stopped, Ok(false)))
+        })?;
+        if stopped? {
+            return Ok(None);
+        }
+        if is_whole {
+            document.check_read(read).map_err(|error| source.refused(error))?;
+        }
+        waiting.sort_by_key(|own| own.turn);
+        let (mut reader, _) = reading(&document.schema, document, &source)?;
+        let all = waiting.len().max(1) as f64;
+        for (done, Waiting { record, row, label, .. }) in waiting.iter().enumerate() {
+            let learned = (|| {
+                let (seen, log_density) =
+                    reader.learn((&mut model, &mut means, &mut groups), record, (*row, *label))?;
+                let refused = |source| TermsError::Row { row: *row, source };
+                scores.add((seen.as_ref(), log_density), *label, kinds).map_err(refused)
+            })();
+            // A row that is refused here alone is left out where such rows are.
+            learned.or_else(|error| if skip_bad { Ok(()) } else { Err(source.refused(error)) })?;
+            if !go_on(At::Learned(done as f64 / all))? {
+                return Ok(None);
+            }
+        }
+        part += 1.0;
+    }
+    Ok(Some(Shuffled { model, means, scores, read }))
+}
+
+/// A second thread that learns a table in a random order while the first pass goes on: it begins as soon as labels have come in runs. The model is the same to the bit.
+pub struct Beside<'scope, 'env, O> {
+    scope: &'scope Scope<'scope, 'env>,
+    open: &'env O,
+    bytes: f64,
+    /// The row from which on labels are looked at next; none where there is one thread.
+    next: Option<u64>,
+    begun: Option<Begun<'scope>>,
+}
+
+/// The shares that the thread tells, and what it ends with. Where nobody listens it stops.
+type Begun<'scope> = (Receiver<f64>, ScopedJoinHandle<'scope, Option<Shuffled>>);
+
+/// Rows that tell whether labels come in runs.
+const FIRST_LOOK: u64 = 256;
+/// Rows between two shares that are told.
+const OFTEN: u64 = 64;
+
+impl<'scope, 'env, O> Beside<'scope, 'env, O> {
+    /// A thread of `scope` that is still to begin, if there are so many `threads` that one is free; `open` reads the table, a file of so many `bytes`, from its start.
+    pub fn new(scope: &'scope Scope<'scope, 'env>, open: &'env O, bytes: f64, threads: usize) -> Self {
+        Self { scope, open, bytes, next: (threads > 1).then_some(FIRST_LOOK), begun: None }
+    }
+
+    /// Begins if the labels that `document` has learned so far, all of this table, come in runs.
+    pub fn look<S: Source>(&mut self, document: &Document)
+    where
+        O: Fn() -> Result<S, S::Error> + Sync + 'env,
+    {
+        let Some(next) = self.next.filter(|next| document.row() >= *next && document.passes.len() == 1) else { return };
+        if document.groups.is_some() || document.held(self.bytes, 0.0) > BYTES {
+            self.next = None;
+        } else if document.runs().is_some() {
+            self.next = None;
+            let (own, open, bytes) = (document.clone(), self.open, self.bytes);
+            let (tell, told) = channel();
+            let learn = move || {
+                let mut learned = 0_u64;
+                let go_on = |at| {
+                    Ok(match at {
+                        At::Held(rows) => own.held(bytes, rows as f64) <= BYTES,
+                        At::Learned(share) => {
+                            learned += 1;
+                            !learned.is_multiple_of(OFTEN) || tell.send(share).is_ok()
+                        }
+                    })
+                };
+                shuffled(&own, (1.0, false), open, go_on).ok().flatten()
+            };
+            self.begun = Some((told, self.scope.spawn(learn)));
+        } else {
+            self.next = Some(2 * next);
+        }
+    }
+
+    /// The end of the thread, if it has begun and did not fail.
+    ///
+    /// # Errors
+    /// Those of `each`, which sees the shares of the rows that have been learned.
+    fn ended<E>(self, mut each: impl FnMut(f64) -> Result<(), E>) -> Result<Option<Shuffled>, E> {
+        let Some((told, thread)) = self.begun else { return Ok(None) };
+        told.into_iter().try_for_each(&mut each)?;
+        Ok(thread.join().ok().flatten())
+    }
+}
+
 impl Document {
+    /// Bytes that so many rows take in memory, of a file of so many `bytes`.
+    fn held(&self, bytes: f64, rows: f64) -> f64 {
+        if is_sparse(&self.model) {
+            UNPACKED * bytes
+        } else {
+            bytes + (OF_ROW + OF_FIELD * self.schema.columns.len() as f64) * rows
+        }
+    }
+
     /// By how many standard deviations more labels, or those of a level of many, were like the one before than in a random order, if they come in runs;
     /// or more rows were of the group of the row before, where such an order misleads the model.
     fn runs(&self) -> Option<f64> {

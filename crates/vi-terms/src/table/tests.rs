@@ -1,5 +1,8 @@
 //! Whole fits of rows in memory.
 
+use std::sync::Mutex;
+use std::thread::current;
+
 use vi_models::ModelError;
 use vi_models::online::{Effects, GroupedLinear, GroupedSettings, Kind, Prediction};
 
@@ -495,6 +498,34 @@ fn classes_of_many_groups_are_learned_in_a_random_order_where_they_come_by_group
     assert_eq!(document.model.observations(), 4800);
     let told: Vec<_> = document.group_effects().collect::<Result<_, _>>().unwrap();
     assert_eq!((told.len(), told[0].group.as_str(), told[0].rows), (600, "t0", 8));
+}
+
+#[test]
+fn a_second_thread_learns_the_random_order_to_the_same_bits() {
+    let columns = columns();
+    let mut rows = flats(900);
+    rows.sort_by_key(|record| record.field(3).parse::<u32>().unwrap());
+    let fitted = |threads, rows: &[Record]| {
+        let readers = Mutex::new(Vec::new());
+        let table = || {
+            readers.lock().unwrap().push(current().id());
+            Ok(Rows::new(&columns, rows.iter().cloned()))
+        };
+        let options = Options { target: Some("rent".to_owned()), threads, ..Options::default() };
+        let document = fit(&options, &Input::in_memory("flats", false), false, table).unwrap();
+        let readers = readers.into_inner().unwrap();
+        (document, readers.iter().filter(|reader| **reader != current().id()).count(), readers.len())
+    };
+    let (alone, beside) = (fitted(1, &rows), fitted(2, &rows));
+    // A look, the pass in the file's order and the one in random order.
+    assert_eq!([alone.1, alone.2, beside.1, beside.2], [0, 3, 1, 3]);
+    assert!(alone.0.reordered.is_some());
+    assert_eq!(alone.0.text().unwrap(), beside.0.text().unwrap());
+    // Without runs there is one pass.
+    let flats = flats(900);
+    let mixed: Vec<Record> = (0..900).map(|k| flats[k * 457 % 900].clone()).collect();
+    let (document, others, all) = fitted(2, &mixed);
+    assert_eq!((document.reordered, others, all), (None, 0, 2));
 }
 
 /// Times with a hazard that grows by `e` with each unit of `size`, of which the later are censored.
