@@ -11,7 +11,7 @@ mod output;
 mod scalar;
 
 pub(crate) use aggregate::{Aggregate, Heap, Inline, States};
-pub(crate) use input::{Arrays, Features, Floats, Input, Lists, Texts};
+pub(crate) use input::{Features, Floats, Given, InArray, InColumns, InList, Input, Texts, for_columns};
 pub(crate) use output::{Description, Step, Value};
 pub(crate) use scalar::Scalar;
 

@@ -1,15 +1,22 @@
-//! `vi_glm('family settings', y, x)`: one pass over rows of lists; each part passes alone, and the passes are merged.
+//! `vi_glm('family settings', y, x…)`: one pass over rows of lists or columns; each part passes alone, and the passes are merged.
 
-use quack_rs::aggregate::AggregateState;
+use std::marker::PhantomData;
+
+use quack_rs::aggregate::{AggregateFunctionSetBuilder, AggregateState};
 use vi_core::check;
 use vi_sums::{GlmPosterior, GlmSpec, OnePass, Posterior};
 
 use crate::Fault;
-use crate::ffi::{Aggregate, Features, Floats, Heap, Input, Kind, Lists, States};
+use crate::ffi::{Aggregate, Features, Floats, Given, Heap, Input, Kind, States, for_columns};
 use crate::fold::{self, Said};
 
-/// The aggregate; of labels that are true or false where `FLAG`.
-pub(crate) struct Glm<const FLAG: bool>;
+/// The aggregate over rows of features given as `X`; of labels that are true or false where `FLAG`.
+pub(crate) struct Glm<X, const FLAG: bool>(PhantomData<X>);
+
+/// All forms for lists and columns.
+pub(crate) fn forms(set: AggregateFunctionSetBuilder) -> AggregateFunctionSetBuilder {
+    for_columns!(set, X => Glm<X, false>, Glm<X, true>)
+}
 
 /// What a group has of its rows.
 #[derive(Default)]
@@ -34,7 +41,7 @@ impl Fold {
         }
     }
 
-    fn row(&mut self, spec: &GlmSpec, t: usize, x: &Lists<'_>, y: &Floats<'_>) -> Result<(), Fault> {
+    fn row(&mut self, spec: &GlmSpec, t: usize, x: &impl Features, y: &Floats<'_>) -> Result<(), Fault> {
         let (Some(x), Some(y)) = (x.row(t), y.get(t)) else {
             self.skip(1);
             return Ok(());
@@ -83,20 +90,20 @@ impl Fold {
     }
 }
 
-impl<const FLAG: bool> Aggregate for Glm<FLAG> {
+impl<X: Given + 'static, const FLAG: bool> Aggregate for Glm<X, FLAG> {
     const NAME: &'static str = "vi_glm";
     type Place = Heap<Fold>;
     type Answer = Vec<u8>;
 
     fn takes() -> Vec<Kind> {
-        vec![Kind::Text, Kind::label(FLAG), Kind::Floats]
+        [Kind::Text, Kind::label(FLAG)].into_iter().chain(X::kinds()).collect()
     }
 
     fn update<'a>(input: &Input<'a>, states: &mut States<'a, Heap<Fold>>) -> Result<(), Fault> {
         let mut said = Said::new(input.texts(0)?, GlmSpec::parse);
         let labels = input.labels(1, FLAG)?;
         let y = labels.floats();
-        let x = input.lists(2)?;
+        let x = X::read(input, 2)?;
         for t in 0..input.rows() {
             let spec = said.get(t)?;
             let state = states.at(t)?;

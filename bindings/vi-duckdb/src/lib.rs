@@ -24,10 +24,10 @@ use quack_rs::error::ExtensionError;
 
 /// Adds every function to the catalogue.
 fn register(catalogue: &Catalogue<'_>) -> Result<(), ExtensionError> {
-    catalogue.aggregate("vi_linear", linear::arrays)?;
+    catalogue.aggregate("vi_linear", linear::fixed)?;
     catalogue.aggregate("vi_linear_list", linear::lists)?;
-    catalogue.aggregate("vi_glm", |set| set.with::<glm::Glm<false>>().with::<glm::Glm<true>>())?;
-    catalogue.aggregate("vi_pass", |set| set.with::<pass::Pass<false>>().with::<pass::Pass<true>>())?;
+    catalogue.aggregate("vi_glm", glm::forms)?;
+    catalogue.aggregate("vi_pass", pass::forms)?;
     catalogue.aggregate("vi_merge", Form::with::<merge::Merge>)?;
     catalogue.aggregate("vi_pool", |set| {
         set.with::<pool::Pooling<false, false>>()
@@ -39,14 +39,9 @@ fn register(catalogue: &Catalogue<'_>) -> Result<(), ExtensionError> {
     catalogue.scalar("vi_effects", |set| {
         set.with::<scalar::Effects>().with::<scalar::EffectsOf<false>>().with::<scalar::EffectsOf<true>>()
     })?;
-    catalogue.scalar("vi_predict_group", |set| {
-        set.with::<scalar::PredictGroup<false>>()
-            .with::<scalar::PredictGroup<true>>()
-            .with::<scalar::PredictGroupAt<false>>()
-            .with::<scalar::PredictGroupAt<true>>()
-    })?;
+    catalogue.scalar("vi_predict_group", scalar::predict_group)?;
     catalogue.scalar("vi_robust", |set| set.with::<scalar::Robust<false>>().with::<scalar::Robust<true>>())?;
-    catalogue.scalar("vi_predict", |set| set.with::<scalar::Predict>().with::<scalar::PredictAt>())?;
+    catalogue.scalar("vi_predict", scalar::predict)?;
     catalogue.scalar("vi_coefficients", Form::with::<scalar::Coefficients>)?;
     catalogue.scalar("vi_subtract", Form::with::<scalar::Subtract>)?;
     catalogue.scalar("vi_factors", Form::with::<scalar::Factors>)?;

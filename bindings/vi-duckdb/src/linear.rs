@@ -1,4 +1,4 @@
-//! `vi_linear(['settings',] y, x)`: arrays of a fixed length, whose sums stay in the engine's memory; `vi_linear_list`: lists of any length.
+//! `vi_linear(['settings',] y, x…)`: columns, or arrays of a fixed length, whose sums stay in the engine's memory; `vi_linear_list`: lists of any length.
 //!
 //! Two names, since the engine turns a list into an array of any length as willingly as it leaves it a list.
 
@@ -8,21 +8,22 @@ mod list;
 use quack_rs::aggregate::AggregateFunctionSetBuilder;
 use vi_sums::LinearSums;
 
-use crate::ffi::Form;
+use crate::ffi::{Form, InArray, InColumns};
 use fixed::{Fixed, SETTINGS};
 use list::List;
 
-/// All forms for arrays.
-pub(crate) fn arrays(set: AggregateFunctionSetBuilder) -> AggregateFunctionSetBuilder {
-    macro_rules! fixed {
-        ($($d:literal)*) => {
-            set$(
-                .with::<Fixed<$d, { LinearSums::flat_len($d) }>>()
-                .with::<Fixed<$d, { LinearSums::flat_len($d) + SETTINGS }>>()
+/// All forms for arrays and columns.
+pub(crate) fn fixed(set: AggregateFunctionSetBuilder) -> AggregateFunctionSetBuilder {
+    macro_rules! with {
+        ($set:ident, $form:ident, $($d:literal)*) => {
+            $set$(
+                .with::<Fixed<$form<$d>, $d, { LinearSums::flat_len($d) }>>()
+                .with::<Fixed<$form<$d>, $d, { LinearSums::flat_len($d) + SETTINGS }>>()
             )*
         };
     }
-    fixed!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 24 32)
+    let set = with!(set, InArray, 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 24 32);
+    with!(set, InColumns, 1 2 3 4 5 6 7 8)
 }
 
 /// All forms for lists.

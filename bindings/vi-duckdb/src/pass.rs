@@ -1,17 +1,23 @@
-//! `vi_pass(at, y, x)`: the statistics of one pass of the batch optimum, at the place that is the record `at`; parts are added exactly.
+//! `vi_pass(at, y, x…)`: the statistics of one pass of the batch optimum, at the place that is the record `at`; parts are added exactly.
 
+use std::marker::PhantomData;
 use std::sync::Arc;
 
-use quack_rs::aggregate::AggregateState;
+use quack_rs::aggregate::{AggregateFunctionSetBuilder, AggregateState};
 use vi_core::{Error, check};
 use vi_sums::{At, PassSums, SumsError};
 
 use crate::Fault;
-use crate::ffi::{Aggregate, Features, Heap, Input, Kind, States};
+use crate::ffi::{Aggregate, Features, Given, Heap, Input, Kind, States, for_columns};
 use crate::fold;
 
-/// The aggregate; of labels that are true or false where `FLAG`.
-pub(crate) struct Pass<const FLAG: bool>;
+/// The aggregate over rows of features given as `X`; of labels that are true or false where `FLAG`.
+pub(crate) struct Pass<X, const FLAG: bool>(PhantomData<X>);
+
+/// All forms for lists and columns.
+pub(crate) fn forms(set: AggregateFunctionSetBuilder) -> AggregateFunctionSetBuilder {
+    for_columns!(set, X => Pass<X, false>, Pass<X, true>)
+}
 
 fn place(record: &[u8]) -> Result<Arc<At>, Fault> {
     let at = At::decode(record)?;
@@ -102,20 +108,20 @@ impl Rows {
     }
 }
 
-impl<const FLAG: bool> Aggregate for Pass<FLAG> {
+impl<X: Given + 'static, const FLAG: bool> Aggregate for Pass<X, FLAG> {
     const NAME: &'static str = "vi_pass";
     type Place = Heap<Sums>;
     type Answer = Vec<u8>;
 
     fn takes() -> Vec<Kind> {
-        vec![Kind::Bytes, Kind::label(FLAG), Kind::Floats]
+        [Kind::Bytes, Kind::label(FLAG)].into_iter().chain(X::kinds()).collect()
     }
 
     fn update<'a>(input: &Input<'a>, states: &mut States<'a, Heap<Sums>>) -> Result<(), Fault> {
         let places = input.bytes(0)?;
         let labels = input.labels(1, FLAG)?;
         let y = labels.floats();
-        let x = input.lists(2)?;
+        let x = X::read(input, 2)?;
         let mut known = None;
         for group in states.together() {
             let state = states.at(group[0])?;

@@ -4,13 +4,16 @@ mod newton;
 mod pooled;
 
 pub(crate) use newton::{Factors, Newton};
-pub(crate) use pooled::{Components, Effects, EffectsOf, PredictGroup, PredictGroupAt, Robust};
+pub(crate) use pooled::{Components, Effects, EffectsOf, Robust, predict_group};
 
+use std::marker::PhantomData;
+
+use quack_rs::scalar::ScalarFunctionSetBuilder;
 use vi_core::check;
 use vi_sums::{Posterior, Predicted, Predictor, SumsError, Weight};
 
 use crate::Fault;
-use crate::ffi::{Description, Features, Input, Kind, Scalar, Texts};
+use crate::ffi::{Description, Features, Given, Input, Kind, Scalar, Texts, for_columns};
 
 /// The mass of an interval where nothing else is said.
 const LEVEL: f64 = 0.9;
@@ -46,35 +49,38 @@ fn ready(posterior: &Posterior) -> Result<Predictor, SumsError> {
     Predictor::new(posterior)
 }
 
-/// `vi_predict(posterior, x)`.
-pub(crate) struct Predict;
+/// `vi_predict(posterior, x…)` or, where `SAID`, `vi_predict('level=0.9', posterior, x…)`, with features given as `X`.
+pub(crate) struct Predict<X, const SAID: bool>(PhantomData<X>);
 
-impl Scalar for Predict {
+impl<X: Given + 'static, const SAID: bool> Scalar for Predict<X, SAID> {
     const NAME: &'static str = "vi_predict";
-    const TAKES: &'static [Kind] = &[Kind::Bytes, Kind::Floats];
     type Answer = Predicted;
 
-    fn answers(input: &Input<'_>) -> Result<impl FnMut(usize) -> Result<Option<Predicted>, Fault>, Fault> {
-        let mut predict = predictions(input, 0, 1)?;
-        Ok(move |row| predict(row, &|predictor, x| predictor.predict(x, LEVEL)))
+    fn takes() -> Vec<Kind> {
+        SAID.then_some(Kind::Text).into_iter().chain([Kind::Bytes]).chain(X::kinds()).collect()
     }
-}
-
-/// `vi_predict('level=0.9', posterior, x)`.
-pub(crate) struct PredictAt;
-
-impl Scalar for PredictAt {
-    const NAME: &'static str = "vi_predict";
-    const TAKES: &'static [Kind] = &[Kind::Text, Kind::Bytes, Kind::Floats];
-    type Answer = Predicted;
 
     fn answers(input: &Input<'_>) -> Result<impl FnMut(usize) -> Result<Option<Predicted>, Fault>, Fault> {
-        let (mut level, mut predict) = (said_level(input)?, predictions(input, 1, 2)?);
+        let head = usize::from(SAID);
+        let (mut level, mut predict) = (levels::<SAID>(input)?, predictions::<X>(input, head, head + 1)?);
         Ok(move |row| {
             let Some(level) = level(row)? else { return Ok(None) };
             predict(row, &|predictor, x| predictor.predict(x, level))
         })
     }
+}
+
+/// All forms for lists and columns.
+pub(crate) fn predict(set: ScalarFunctionSetBuilder) -> ScalarFunctionSetBuilder {
+    for_columns!(set, X => Predict<X, false>, Predict<X, true>)
+}
+
+/// The level of the interval of a row: what its first argument says where `SAID`, `None` for null there.
+fn levels<'a, const SAID: bool>(
+    input: &Input<'a>,
+) -> Result<impl FnMut(usize) -> Result<Option<f64>, Fault> + use<'a, SAID>, Fault> {
+    let mut said = if SAID { Some(said_level(input)?) } else { None };
+    Ok(move |row| said.as_mut().map_or(Ok(Some(LEVEL)), |said| said(row)))
 }
 
 /// The level that the first argument of a row says; `None` for null.
@@ -93,13 +99,13 @@ fn said_level<'a>(input: &Input<'a>) -> Result<impl FnMut(usize) -> Result<Optio
 /// A prediction at features.
 type At<'a> = &'a dyn Fn(&Predictor, &[f64]) -> Result<Predicted, SumsError>;
 
-/// The predictions by the posterior in one column at the features in another; none where a feature is null or not finite.
-fn predictions<'a>(
+/// The predictions by the posterior in one argument at the features from another on; none where a feature is null or not finite.
+fn predictions<'a, X: Given>(
     input: &Input<'a>,
     posterior: usize,
     features: usize,
-) -> Result<impl FnMut(usize, At<'_>) -> Result<Option<Predicted>, Fault> + use<'a>, Fault> {
-    let (mut records, x) = (Records::new(input.bytes(posterior)?), input.lists(features)?);
+) -> Result<impl FnMut(usize, At<'_>) -> Result<Option<Predicted>, Fault> + use<'a, X>, Fault> {
+    let (mut records, x) = (Records::new(input.bytes(posterior)?), X::read(input, features)?);
     Ok(move |row, predict: At<'_>| {
         let (Some(predictor), Some(x)) = (records.get(row, |posterior| ready(&posterior))?, x.row(row)) else {
             return Ok(None);
@@ -124,8 +130,11 @@ pub(crate) struct Coefficients;
 
 impl Scalar for Coefficients {
     const NAME: &'static str = "vi_coefficients";
-    const TAKES: &'static [Kind] = &[Kind::Bytes];
     type Answer = Vec<Weight>;
+
+    fn takes() -> Vec<Kind> {
+        vec![Kind::Bytes]
+    }
 
     fn answers(input: &Input<'_>) -> Result<impl FnMut(usize) -> Result<Option<Vec<Weight>>, Fault>, Fault> {
         let mut records = Records::new(input.bytes(0)?);
@@ -138,8 +147,11 @@ pub(crate) struct Subtract;
 
 impl Scalar for Subtract {
     const NAME: &'static str = "vi_subtract";
-    const TAKES: &'static [Kind] = &[Kind::Bytes, Kind::Bytes];
     type Answer = Vec<u8>;
+
+    fn takes() -> Vec<Kind> {
+        vec![Kind::Bytes, Kind::Bytes]
+    }
 
     fn answers(input: &Input<'_>) -> Result<impl FnMut(usize) -> Result<Option<Vec<u8>>, Fault>, Fault> {
         let (mut wholes, mut parts) = (Records::new(input.bytes(0)?), Records::new(input.bytes(1)?));
@@ -157,8 +169,11 @@ pub(crate) struct Evidence;
 
 impl Scalar for Evidence {
     const NAME: &'static str = "vi_evidence";
-    const TAKES: &'static [Kind] = &[Kind::Bytes];
     type Answer = f64;
+
+    fn takes() -> Vec<Kind> {
+        vec![Kind::Bytes]
+    }
 
     fn answers(input: &Input<'_>) -> Result<impl FnMut(usize) -> Result<Option<f64>, Fault>, Fault> {
         let mut records = Records::new(input.bytes(0)?);
@@ -171,8 +186,11 @@ pub(crate) struct Sample;
 
 impl Scalar for Sample {
     const NAME: &'static str = "vi_sample";
-    const TAKES: &'static [Kind] = &[Kind::Bytes, Kind::Integer];
     type Answer = Vec<f64>;
+
+    fn takes() -> Vec<Kind> {
+        vec![Kind::Bytes, Kind::Integer]
+    }
 
     fn answers(input: &Input<'_>) -> Result<impl FnMut(usize) -> Result<Option<Vec<f64>>, Fault>, Fault> {
         let (mut records, seeds) = (Records::new(input.bytes(0)?), input.integers(1)?);
@@ -190,8 +208,11 @@ pub(crate) struct Describe;
 
 impl Scalar for Describe {
     const NAME: &'static str = "vi_describe";
-    const TAKES: &'static [Kind] = &[Kind::Bytes];
     type Answer = Description;
+
+    fn takes() -> Vec<Kind> {
+        vec![Kind::Bytes]
+    }
 
     fn answers(input: &Input<'_>) -> Result<impl FnMut(usize) -> Result<Option<Description>, Fault>, Fault> {
         let mut records = Records::new(input.bytes(0)?);

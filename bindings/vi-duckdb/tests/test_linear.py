@@ -1,6 +1,7 @@
 """`vi_linear` and `vi_linear_list`: the closed form, however the rows are spread."""
 
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -127,3 +128,53 @@ def test_a_column_of_zeros_changes_nothing_but_its_own_weight(db):
     np.testing.assert_allclose(padded, evidence, rtol=1e-12)
     np.testing.assert_allclose([w["mean"] for w in others[:4]], [w["mean"] for w in weights], rtol=1e-12)
     assert others[4]["mean"] == 0
+
+
+@pytest.mark.parametrize("d", range(1, 9))
+def test_columns_are_the_array(d):
+    x, y = rows(3000, d)
+    columns = ", ".join(f"x{j}" for j in range(d))
+    forms = [
+        ("vi_linear(y, {})", "x"),
+        ("vi_linear('scale=0.5 intercept=2', y, {})", "x"),
+        ("vi_glm('logistic', y > 0, {})", "l"),
+        ("vi_glm('logistic', (y > 0)::DOUBLE, {})", "l"),
+        ("vi_pass(place, y > 0, {})", "l"),
+    ]
+    answers = [
+        "vi_predict(m, {})",
+        "vi_predict('level=0.5', m, {})",
+        "vi_predict_group(p, k, {})",
+        "vi_predict_group('level=0.5', p, 'new', {})",
+    ]
+    # One thread: the parts of several may end elsewhere.
+    with connect(1) as db:
+        table(db, "t", x, y, i=np.arange(3000))
+        apart = ", ".join(f"x[{j + 1}] AS x{j}" for j in range(d))
+        db.execute(f"CREATE TABLE c AS SELECT y, x, l, i, 'g' || i % 7 AS k, {apart} FROM t")
+        db.execute("UPDATE c SET y = NULL WHERE i < 2")
+        db.execute("UPDATE c SET x = NULL, l = NULL, x0 = NULL WHERE i BETWEEN 5 AND 7")
+        db.execute("CREATE TABLE g AS SELECT vi_glm('logistic', y > 0, l) AS place FROM c")
+        for form, column in forms:
+            (same,) = db.execute(f"SELECT {form.format(columns)} = {form.format(column)} FROM c, g").fetchone()
+            assert same, form
+        (seen,) = db.execute(f"SELECT vi_describe(vi_linear(y, {columns})) FROM c").fetchone()
+        assert (seen["rows"], seen["skipped"]) == (2995, 5)
+        db.execute("CREATE TABLE p AS SELECT vi_merge(m) AS m, vi_pool(k, m) AS p FROM (SELECT k, vi_linear(y, x) AS m FROM c GROUP BY k)")
+        for answer in answers:
+            query = f"SELECT {answer.format(columns)} IS NOT DISTINCT FROM {answer.format('l')} FROM c, p WHERE i < 20"
+            assert db.execute(query).fetchall() == [(True,)] * 20, answer
+
+
+def test_the_query_of_the_readme_runs_as_printed(db):
+    x, y = rows(400, 2)
+    table(db, "t", x, y, carrier=np.where(np.arange(400) % 2, "UA", "AA"))
+    db.execute("CREATE TABLE flights AS SELECT carrier, y AS arr_delay, x[1] AS dep_delay, round(100 * x[2])::INTEGER AS distance FROM t")
+    readme = Path(os.environ["VI_ROOT"], "README.md").read_text(encoding="utf-8")
+    (query,) = re.findall(r"```sql\n(.*?)```", readme, re.DOTALL)
+    seen = dict(db.execute(query).fetchall())
+    assert set(seen) == {"AA", "UA"}
+    for carrier in seen:
+        own = db.execute("SELECT arr_delay, dep_delay, distance FROM flights WHERE carrier = ?", [carrier]).fetchnumpy()
+        fit = Fit(np.column_stack([own["dep_delay"], own["distance"]]), own["arr_delay"])
+        np.testing.assert_allclose(seen[carrier]["mean"], fit.predict([15.0, 800.0])[0], rtol=1e-9)

@@ -97,5 +97,5 @@ def test_what_was_never_added(model):
 
 
 def test_arguments_of_other_types(model):
-    for call in ["vi_linear(y)", "vi_linear(y, y)", "vi_linear_list(y, y)", "vi_merge(y)", "vi_glm(y, l)", "vi_evidence(y)"]:
+    for call in ["vi_linear(y)", "vi_linear(y, y, y, y, y, y, y, y, y, y)", "vi_linear_list(y, y)", "vi_merge(y)", "vi_glm(y, l)", "vi_evidence(y)"]:
         refused(model, f"SELECT {call} FROM t", "No function matches")

@@ -49,8 +49,15 @@ def kept_rows():
 
 #: Rows that are copied at once where they are learned in a random order.
 ROWS = 8192
+#: Rows after which labels are first looked at for runs: those that are fitted together are among them.
+FIRST_LOOK = 4096
 #: What scikit-learn takes for a call without a target; `None` is a target that is missing.
 NO_TARGET = "no_validation"
+
+
+def _update(model, X, told, part):
+    """Learns a part of the rows with what is told of each."""
+    model.update(_rows.rows(X[part]), *(None if own is None else own[part] for own in told))
 
 
 class Tabular(BaseEstimator):
@@ -208,21 +215,36 @@ class OnlineEstimator(Shown, Stored, Tabular):
         if model is None:
             kind = self._preferred(X, told)
             model = self._begin(X, *kind)
-        model.update(_rows.rows(X), *told)
-        order = model.info()["order"] if reorder else None
-        self.reordered_ = bool(order and order["in_runs"])
+        self.reordered_ = bool(reorder) and self._comes_in_runs(model, kind, X, told)
         if self.reordered_:
             model = self._begin(X, *kind)
             turns = np.random.default_rng(0).permutation(n)
             for first in range(0, n, ROWS):
-                part = turns[first : first + ROWS]
-                model.update(_rows.rows(X[part]), *(None if own is None else own[part] for own in told))
+                _update(model, X, told, turns[first : first + ROWS])
+        elif not reorder:
+            model.update(_rows.rows(X), *told)
         before = getattr(self, "_moments", None if hasattr(self, "_model") else (0, 0.0, 0.0))
         self._model = model
         known = model.kind() == "Number" and weight is None and offset is None
         self._moments = _together(before, (n, float(y.mean()), float(((y - y.mean()) ** 2).sum())) if known else None)
         self._warn_of_order(n)
         return self
+
+    def _comes_in_runs(self, model, kind, X, told):
+        """Learns the rows until labels come in runs, if they do, which is looked at whenever their number has doubled."""
+        n, first, last = X.shape[0], 0, FIRST_LOOK
+        while first < n:
+            try:
+                _update(model, X, told, slice(first, last))
+            except ValueError:
+                # An error of all rows names the row by its place among them.
+                self._begin(X, *kind).update(_rows.rows(X), *told)
+                raise
+            order = model.info()["order"]
+            if order and order["in_runs"]:
+                return True
+            first, last = last, 2 * last
+        return False
 
     def _warn_of_order(self, rows):
         """Warns where the order of the rows has misled one pass: at 200 rows, and whenever their number has doubled since."""

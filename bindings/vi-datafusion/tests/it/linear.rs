@@ -6,6 +6,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::{Array, AsArray, FixedSizeListBuilder, Float64Array, Float64Builder, ListBuilder};
 use datafusion::arrow::datatypes::{DataType, Field, Int64Type, Schema};
 use datafusion::arrow::record_batch::RecordBatch;
+use datafusion::arrow::util::pretty::pretty_format_batches;
 use datafusion::datasource::MemTable;
 use datafusion::prelude::SessionContext;
 use vi_sums::{LinearPrior, Posterior};
@@ -197,5 +198,24 @@ fn features_in_one_list_are_the_same_features() {
         let engine = lists(false, &[]);
         // Nothing tells the length of the lists.
         assert!(records(&engine, "SELECT vi_linear(y, x) FROM t").await[0].is_none());
+    });
+}
+
+#[test]
+fn the_query_of_the_readme_runs_as_printed() {
+    run(async {
+        let engine = engine(2, &rows(600, 2, 3, 1), 2, 100);
+        let flights = "CREATE TABLE flights AS SELECT g AS carrier, y AS arr_delay, x0 AS dep_delay, CAST(100 * x1 AS INT) AS distance FROM t";
+        query(&engine, flights).await.unwrap();
+        let readme = include_str!("../../../../README.md");
+        let printed = readme.split("```sql").nth(1).and_then(|rest| rest.split("```").next()).unwrap().trim();
+        let lists = "SELECT carrier, vi_predict(vi_linear(arr_delay, [dep_delay, distance]), [15.0, 800.0]) FROM flights GROUP BY carrier";
+        let mut seen = Vec::new();
+        for sql in [printed.trim_end_matches(';'), lists] {
+            let sorted = format!("SELECT * FROM ({sql}) AS answers(carrier, seen) ORDER BY carrier");
+            seen.push(pretty_format_batches(&query(&engine, &sorted).await.unwrap()).unwrap().to_string());
+        }
+        assert_eq!(seen[0], seen[1]);
+        assert!(seen[0].lines().filter(|line| line.contains("mean")).count() == 3, "{}", seen[0]);
     });
 }

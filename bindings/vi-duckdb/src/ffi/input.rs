@@ -153,6 +153,18 @@ impl<'a> Input<'a> {
         }
     }
 
+    /// `D` columns of `DOUBLE`, the first of them at `first`.
+    pub(crate) fn columns<const D: usize>(&self, first: usize) -> Result<Columns<'a, D>, Fault> {
+        let mut values = vec![0.0; self.rows * D];
+        let masks = (0..D).map(|j| {
+            let column = self.floats(first + j)?;
+            values.iter_mut().skip(j).step_by(D).zip(column.values).for_each(|(own, value)| *own = *value);
+            Ok(column.mask)
+        });
+        let masks = masks.collect::<Result<Vec<_>, Fault>>()?;
+        Ok(Columns { values, masks })
+    }
+
     /// A column of `DOUBLE[]`.
     pub(crate) fn lists(&self, column: usize) -> Result<Lists<'a>, Fault> {
         let vector = self.vector(column, Kind::Floats)?;
@@ -254,6 +266,98 @@ impl<const D: usize> Features for Arrays<'_, D> {
         self.values.get(range).filter(|_| there)
     }
 }
+
+/// Rows of the numbers in `D` columns.
+pub(crate) struct Columns<'a, const D: usize> {
+    /// Row after row.
+    values: Vec<f64>,
+    masks: Vec<Mask<'a>>,
+}
+
+impl<const D: usize> Features for Columns<'_, D> {
+    #[inline]
+    fn row(&self, row: usize) -> Option<&[f64]> {
+        let there = self.masks.iter().all(|mask| mask.has(row));
+        self.values.get(row * D..row * D + D).filter(|_| there)
+    }
+
+    fn block(&self, rows: Range<usize>, inputs: usize) -> Option<&[f64]> {
+        let there = inputs == D && self.masks.iter().all(|mask| mask.has_all(rows.clone()));
+        self.values.get(rows.start * D..rows.end * D).filter(|_| there)
+    }
+}
+
+/// The form in which a call gives the features of its rows.
+pub(crate) trait Given {
+    /// The features.
+    type Rows<'a>: Features;
+
+    /// The types of their arguments.
+    fn kinds() -> Vec<Kind>;
+
+    /// The features in the arguments from `first` on.
+    fn read<'a>(input: &Input<'a>, first: usize) -> Result<Self::Rows<'a>, Fault>;
+}
+
+/// A `DOUBLE[D]`.
+pub(crate) struct InArray<const D: usize>;
+
+impl<const D: usize> Given for InArray<D> {
+    type Rows<'a> = Arrays<'a, D>;
+
+    fn kinds() -> Vec<Kind> {
+        vec![Kind::Array(D)]
+    }
+
+    fn read<'a>(input: &Input<'a>, first: usize) -> Result<Arrays<'a, D>, Fault> {
+        input.arrays(first)
+    }
+}
+
+/// `D` arguments of `DOUBLE`.
+pub(crate) struct InColumns<const D: usize>;
+
+impl<const D: usize> Given for InColumns<D> {
+    type Rows<'a> = Columns<'a, D>;
+
+    fn kinds() -> Vec<Kind> {
+        vec![Kind::Float; D]
+    }
+
+    fn read<'a>(input: &Input<'a>, first: usize) -> Result<Columns<'a, D>, Fault> {
+        input.columns(first)
+    }
+}
+
+/// A `DOUBLE[]`.
+pub(crate) struct InList;
+
+impl Given for InList {
+    type Rows<'a> = Lists<'a>;
+
+    fn kinds() -> Vec<Kind> {
+        vec![Kind::Floats]
+    }
+
+    fn read<'a>(input: &Input<'a>, first: usize) -> Result<Lists<'a>, Fault> {
+        input.lists(first)
+    }
+}
+
+/// Adds forms to a set, each for features in a list and in 1 to 8 columns.
+macro_rules! for_columns {
+    ($set:expr, $x:ident => $($form:ty),+) => {{
+        use $crate::ffi::{Form, InColumns, InList};
+        let set = $set;
+        $crate::ffi::for_columns!(@each set, $x => ($($form),+), InList, InColumns<1>, InColumns<2>, InColumns<3>, InColumns<4>, InColumns<5>, InColumns<6>, InColumns<7>, InColumns<8>)
+    }};
+    (@each $set:ident, $x:ident => $forms:tt, $($given:ty),+) => {{
+        $(let $set = { type $x = $given; $crate::ffi::for_columns!(@one $set, $forms) };)+
+        $set
+    }};
+    (@one $set:ident, ($($form:ty),+)) => { $set$(.with::<$form>())+ };
+}
+pub(crate) use for_columns;
 
 /// Lists of numbers of any length.
 pub(crate) struct Lists<'a> {

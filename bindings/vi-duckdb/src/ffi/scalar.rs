@@ -11,10 +11,11 @@ use crate::Fault;
 pub(crate) trait Scalar: 'static {
     /// Its name.
     const NAME: &'static str;
-    /// The types of its arguments.
-    const TAKES: &'static [Kind];
     /// What it answers.
     type Answer: Value;
+
+    /// The types of its arguments.
+    fn takes() -> Vec<Kind>;
 
     /// What gives the answer to a row; `None` for null.
     fn answers(input: &Input<'_>) -> Result<impl FnMut(usize) -> Result<Option<Self::Answer>, Fault>, Fault>;
@@ -27,7 +28,7 @@ impl<S: Scalar> Formed<ScalarFunctionSetBuilder> for S {
             // A null may be an answer's argument: of a key it is a new group.
             .null_handling(NullHandling::SpecialNullHandling)
             .function(call::<S>);
-        set.overload(S::TAKES.iter().fold(form, |form, kind| form.param_logical(kind.logical())))
+        set.overload(S::takes().into_iter().fold(form, |form, kind| form.param_logical(kind.logical())))
     }
 }
 

@@ -1,19 +1,21 @@
-//! Arrays of `D` numbers: a state is `N` floats in the engine's memory.
+//! `D` numbers, in an array or in columns: a state is `N` floats in the engine's memory.
+
+use std::marker::PhantomData;
 
 use pulp::{Arch, Simd, WithSimd};
 use vi_sums::{LinearPosterior, LinearPrior, LinearSlice, LinearSpec, LinearSums, Posterior};
 
 use crate::Fault;
-use crate::ffi::{Aggregate, Arrays, Features, Floats, Inline, Input, Kind, States};
+use crate::ffi::{Aggregate, Features, Floats, Given, Inline, Input, Kind, States};
 use crate::fold::{self, BLOCK, Said};
 
 /// Floats behind the sums where a query says something of the model: 0 before the first row, then 1, or 2 for `strict`; the prior.
 pub(super) const SETTINGS: usize = 5;
 
-/// The aggregate over rows of `D` features; with settings where `N` has room for them.
-pub(crate) struct Fixed<const D: usize, const N: usize>;
+/// The aggregate over rows of `D` features, given as `X`; with settings where `N` has room for them.
+pub(crate) struct Fixed<X, const D: usize, const N: usize>(PhantomData<X>);
 
-impl<const D: usize, const N: usize> Fixed<D, N> {
+impl<X, const D: usize, const N: usize> Fixed<X, D, N> {
     const SUMS: usize = LinearSums::flat_len(D);
     const SAID: bool = N > Self::SUMS;
 }
@@ -39,15 +41,15 @@ fn keep(settings: &mut [f64], spec: &LinearSpec) -> Result<(), Fault> {
 }
 
 /// The rows of a chunk, for the vector instructions of the machine.
-struct Chunk<'a, 'b, const D: usize, const N: usize> {
-    x: Arrays<'a, D>,
+struct Chunk<'a, 'b, X, const D: usize, const N: usize> {
+    x: X,
     y: Floats<'a>,
     said: Option<Said<'a, LinearSpec>>,
     rows: usize,
     states: &'b mut States<'a, Inline<N>>,
 }
 
-impl<const D: usize, const N: usize> WithSimd for Chunk<'_, '_, D, N> {
+impl<X: Features, const D: usize, const N: usize> WithSimd for Chunk<'_, '_, X, D, N> {
     type Output = Result<(), Fault>;
 
     #[inline(always)]
@@ -56,7 +58,7 @@ impl<const D: usize, const N: usize> WithSimd for Chunk<'_, '_, D, N> {
         let mut t = 0;
         while t < self.rows {
             let mut end = self.states.end(t);
-            let (sums, settings) = self.states.at(t)?.split_at_mut(Fixed::<D, N>::SUMS);
+            let (sums, settings) = self.states.at(t)?.split_at_mut(Fixed::<X, D, N>::SUMS);
             let mut strict = false;
             if let Some(said) = &mut self.said {
                 let spec = said.get(t)?;
@@ -77,21 +79,21 @@ impl<const D: usize, const N: usize> WithSimd for Chunk<'_, '_, D, N> {
     }
 }
 
-impl<const D: usize, const N: usize> Aggregate for Fixed<D, N> {
+impl<X: Given + 'static, const D: usize, const N: usize> Aggregate for Fixed<X, D, N> {
     const NAME: &'static str = "vi_linear";
     type Place = Inline<N>;
     type Answer = Vec<u8>;
 
     fn takes() -> Vec<Kind> {
         let settings = Self::SAID.then_some(Kind::Text);
-        settings.into_iter().chain([Kind::Float, Kind::Array(D)]).collect()
+        settings.into_iter().chain([Kind::Float]).chain(X::kinds()).collect()
     }
 
     fn update<'a>(input: &Input<'a>, states: &mut States<'a, Inline<N>>) -> Result<(), Fault> {
         let head = usize::from(Self::SAID);
         let said = if Self::SAID { Some(Said::new(input.texts(0)?, LinearSpec::parse)) } else { None };
-        let (y, x) = (input.floats(head)?, input.arrays::<D>(head + 1)?);
-        Arch::new().dispatch(Chunk { x, y, said, rows: input.rows(), states })
+        let (y, x) = (input.floats(head)?, X::read(input, head + 1)?);
+        Arch::new().dispatch(Chunk::<_, D, N> { x, y, said, rows: input.rows(), states })
     }
 
     fn combine(source: &[f64; N], target: &mut [f64; N]) -> Result<(), Fault> {

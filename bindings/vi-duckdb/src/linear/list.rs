@@ -4,7 +4,7 @@ use quack_rs::aggregate::AggregateState;
 use vi_sums::{LinearPosterior, LinearPrior, LinearSlice, LinearSpec, LinearSums, Posterior};
 
 use crate::Fault;
-use crate::ffi::{Aggregate, Features, Heap, Input, Kind, States};
+use crate::ffi::{Aggregate, Features, Given, Heap, InList, Input, Kind, States};
 use crate::fold::{self, Said};
 
 /// The aggregate over rows of as many features as the first has; with settings where `SAID`.
@@ -63,7 +63,7 @@ impl<const SAID: bool> Aggregate for List<SAID> {
     fn update<'a>(input: &Input<'a>, states: &mut States<'a, Heap<Sums>>) -> Result<(), Fault> {
         let head = usize::from(SAID);
         let mut said = if SAID { Some(Said::new(input.texts(0)?, LinearSpec::parse)) } else { None };
-        let (y, x) = (input.floats(head)?, input.lists(head + 1)?);
+        let (y, x) = (input.floats(head)?, InList::read(input, head + 1)?);
         let mut t = 0;
         while t < input.rows() {
             let mut end = states.end(t);

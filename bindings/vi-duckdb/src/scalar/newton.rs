@@ -11,8 +11,11 @@ pub(crate) struct Factors;
 
 impl Scalar for Factors {
     const NAME: &'static str = "vi_factors";
-    const TAKES: &'static [Kind] = &[Kind::Bytes, Kind::Bytes];
     type Answer = Vec<u8>;
+
+    fn takes() -> Vec<Kind> {
+        vec![Kind::Bytes, Kind::Bytes]
+    }
 
     fn answers(input: &Input<'_>) -> Result<impl FnMut(usize) -> Result<Option<Vec<u8>>, Fault>, Fault> {
         let (mut places, mut passes) = (Records::new(input.bytes(0)?), Records::new(input.bytes(1)?));
@@ -29,9 +32,11 @@ pub(crate) struct Newton<const SHARE: bool>;
 
 impl<const SHARE: bool> Scalar for Newton<SHARE> {
     const NAME: &'static str = "vi_newton";
-    const TAKES: &'static [Kind] =
-        if SHARE { &[Kind::Bytes, Kind::Bytes, Kind::Float] } else { &[Kind::Bytes, Kind::Bytes] };
     type Answer = Step;
+
+    fn takes() -> Vec<Kind> {
+        if SHARE { vec![Kind::Bytes, Kind::Bytes, Kind::Float] } else { vec![Kind::Bytes, Kind::Bytes] }
+    }
 
     fn answers(input: &Input<'_>) -> Result<impl FnMut(usize) -> Result<Option<Step>, Fault>, Fault> {
         let (mut places, mut passes) = (Records::new(input.bytes(0)?), Records::new(input.bytes(1)?));

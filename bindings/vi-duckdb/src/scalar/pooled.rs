@@ -1,10 +1,13 @@
 //! Components of variance, effects, predictions and cluster-robust errors of pooled groups.
 
+use std::marker::PhantomData;
+
+use quack_rs::scalar::ScalarFunctionSetBuilder;
 use vi_sums::{GroupEffect, Pool, PoolFit, Posterior, Predicted, RobustSpec, SumsError, VarianceComponent, Weight};
 
-use super::{LEVEL, Records, predictions, said_level};
+use super::{LEVEL, Records, levels, predictions};
 use crate::Fault;
-use crate::ffi::{Input, Kind, Scalar};
+use crate::ffi::{Given, Input, Kind, Scalar, for_columns};
 use crate::fold::Said;
 use crate::pool::{key, keys};
 
@@ -17,8 +20,11 @@ pub(crate) struct Components;
 
 impl Scalar for Components {
     const NAME: &'static str = "vi_components";
-    const TAKES: &'static [Kind] = &[Kind::Bytes];
     type Answer = Vec<VarianceComponent>;
+
+    fn takes() -> Vec<Kind> {
+        vec![Kind::Bytes]
+    }
 
     fn answers(input: &Input<'_>) -> Result<impl FnMut(usize) -> Result<Option<Self::Answer>, Fault>, Fault> {
         let mut records = Records::new(input.bytes(0)?);
@@ -31,8 +37,11 @@ pub(crate) struct Effects;
 
 impl Scalar for Effects {
     const NAME: &'static str = "vi_effects";
-    const TAKES: &'static [Kind] = &[Kind::Bytes];
     type Answer = Vec<GroupEffect>;
+
+    fn takes() -> Vec<Kind> {
+        vec![Kind::Bytes]
+    }
 
     fn answers(input: &Input<'_>) -> Result<impl FnMut(usize) -> Result<Option<Self::Answer>, Fault>, Fault> {
         let mut records = Records::new(input.bytes(0)?);
@@ -45,8 +54,11 @@ pub(crate) struct EffectsOf<const TEXT: bool>;
 
 impl<const TEXT: bool> Scalar for EffectsOf<TEXT> {
     const NAME: &'static str = "vi_effects";
-    const TAKES: &'static [Kind] = &[Kind::Bytes, key(TEXT)];
     type Answer = Vec<GroupEffect>;
+
+    fn takes() -> Vec<Kind> {
+        vec![Kind::Bytes, key(TEXT)]
+    }
 
     fn answers(input: &Input<'_>) -> Result<impl FnMut(usize) -> Result<Option<Self::Answer>, Fault>, Fault> {
         let (mut records, keys) = (Records::new(input.bytes(0)?), keys::<TEXT>(input, 1)?);
@@ -57,33 +69,21 @@ impl<const TEXT: bool> Scalar for EffectsOf<TEXT> {
     }
 }
 
-/// `vi_predict_group(pool, key, x)`.
-pub(crate) struct PredictGroup<const TEXT: bool>;
+/// `vi_predict_group(pool, key, x…)` or, where `SAID`, `vi_predict_group('level=0.9', pool, key, x…)`, with features given as `X`.
+pub(crate) struct PredictGroup<X, const TEXT: bool, const SAID: bool>(PhantomData<X>);
 
-impl<const TEXT: bool> Scalar for PredictGroup<TEXT> {
+impl<X: Given + 'static, const TEXT: bool, const SAID: bool> Scalar for PredictGroup<X, TEXT, SAID> {
     const NAME: &'static str = "vi_predict_group";
-    const TAKES: &'static [Kind] = &[Kind::Bytes, key(TEXT), Kind::Floats];
     type Answer = Predicted;
 
-    fn answers(input: &Input<'_>) -> Result<impl FnMut(usize) -> Result<Option<Predicted>, Fault>, Fault> {
-        let (mut predict, keys) = (predictions(input, 0, 2)?, keys::<TEXT>(input, 1)?);
-        Ok(move |row| {
-            let key = keys(row)?;
-            predict(row, &|predictor, x| predictor.predict_in(x, key.as_ref(), LEVEL))
-        })
+    fn takes() -> Vec<Kind> {
+        SAID.then_some(Kind::Text).into_iter().chain([Kind::Bytes, key(TEXT)]).chain(X::kinds()).collect()
     }
-}
-
-/// `vi_predict_group('level=0.9', pool, key, x)`.
-pub(crate) struct PredictGroupAt<const TEXT: bool>;
-
-impl<const TEXT: bool> Scalar for PredictGroupAt<TEXT> {
-    const NAME: &'static str = "vi_predict_group";
-    const TAKES: &'static [Kind] = &[Kind::Text, Kind::Bytes, key(TEXT), Kind::Floats];
-    type Answer = Predicted;
 
     fn answers(input: &Input<'_>) -> Result<impl FnMut(usize) -> Result<Option<Predicted>, Fault>, Fault> {
-        let (mut level, mut predict, keys) = (said_level(input)?, predictions(input, 1, 3)?, keys::<TEXT>(input, 2)?);
+        let head = usize::from(SAID);
+        let (mut level, mut predict) = (levels::<SAID>(input)?, predictions::<X>(input, head, head + 2)?);
+        let keys = keys::<TEXT>(input, head + 1)?;
         Ok(move |row| {
             let Some(level) = level(row)? else { return Ok(None) };
             let key = keys(row)?;
@@ -92,13 +92,24 @@ impl<const TEXT: bool> Scalar for PredictGroupAt<TEXT> {
     }
 }
 
+/// All forms for lists and columns.
+pub(crate) fn predict_group(set: ScalarFunctionSetBuilder) -> ScalarFunctionSetBuilder {
+    for_columns!(
+        set,
+        X => PredictGroup<X, false, false>, PredictGroup<X, false, true>, PredictGroup<X, true, false>, PredictGroup<X, true, true>
+    )
+}
+
 /// `vi_robust(pool)` or, where `SAID`, `vi_robust('CR0', pool)`: the weights of least squares with cluster-robust errors, the intercept first.
 pub(crate) struct Robust<const SAID: bool>;
 
 impl<const SAID: bool> Scalar for Robust<SAID> {
     const NAME: &'static str = "vi_robust";
-    const TAKES: &'static [Kind] = if SAID { &[Kind::Text, Kind::Bytes] } else { &[Kind::Bytes] };
     type Answer = Vec<Weight>;
+
+    fn takes() -> Vec<Kind> {
+        if SAID { vec![Kind::Text, Kind::Bytes] } else { vec![Kind::Bytes] }
+    }
 
     fn answers(input: &Input<'_>) -> Result<impl FnMut(usize) -> Result<Option<Vec<Weight>>, Fault>, Fault> {
         let mut said = if SAID { Some(Said::new(input.texts(0)?, RobustSpec::parse)) } else { None };
