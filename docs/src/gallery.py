@@ -22,7 +22,7 @@ chicks = pd.DataFrame([{**row, "weight": weight} for row, weight in weighings])
 # %% [markdown]
 # ## Coefficients with their intervals
 #
-# 442 patients with diabetes: which measurements, all scaled to one size, go with the progress of a year? An interval that holds 0 leaves the sign open.
+# 442 patients with diabetes: which measurements go with the progress of a year? Each is drawn for one of its deviations. An interval that holds 0 leaves the sign open.
 
 # %%
 from rvi.sklearn import BayesianLinearRegression

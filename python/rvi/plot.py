@@ -17,7 +17,7 @@ def _axes(ax):
     return pyplot.subplots()[1]
 
 
-def plot_coefficients(estimator, level=0.9, ax=None):
+def plot_coefficients(estimator, level=0.9, ax=None, unit="deviation"):
     """The coefficients of a fitted estimator with their central intervals.
 
     Parameters
@@ -28,14 +28,23 @@ def plot_coefficients(estimator, level=0.9, ax=None):
         Mass of the intervals.
     ax : matplotlib.axes.Axes, optional
         Where to draw.
+    unit : 'deviation' or 'input', default='deviation'
+        Coefficients of an input that is larger by one of its deviations over the first rows (one of two values: by half their distance), so that they can be
+        compared; or by 1, with the intercept. Where inputs are used as they are, only the latter is known.
 
     Returns
     -------
     ax : matplotlib.axes.Axes
         With more than two classes one series for each class but the first.
     """
+    if unit not in ("deviation", "input"):
+        raise ValueError(f"unit must be 'deviation' or 'input', not {unit!r}")
     ax = _axes(ax)
     names, values = estimator.coefficients(level)
+    scales = estimator._input_scales() if unit == "deviation" and hasattr(estimator, "_input_scales") else None
+    if scales is not None:
+        first = len(names) - len(scales)
+        names, values = names[first:], np.asarray(values)[:, first:] * np.asarray(scales)[:, None]
     places = np.arange(len(names), dtype=float)
     for series, rows in enumerate(values):
         at = places + 0.8 * ((series + 0.5) / len(values) - 0.5)
@@ -45,7 +54,8 @@ def plot_coefficients(estimator, level=0.9, ax=None):
     ax.axvline(0.0, color="0.7", linewidth=0.8, zorder=0)
     ax.set_yticks(places, names)
     ax.invert_yaxis()
-    ax.set_xlabel(f"weight, {100 * level:g} % interval")
+    of = "coefficient of one deviation" if scales is not None else "coefficient"
+    ax.set_xlabel(f"{of}, {100 * level:g} % interval")
     if len(values) > 1:
         ax.legend(title=f"against {estimator.classes_[0]}")
     return ax

@@ -1,4 +1,4 @@
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -8,7 +8,9 @@ Array: TypeAlias = NDArray[np.float64]
 # An array, a sparse matrix, or a table of pandas, Polars or PyArrow.
 Table: TypeAlias = Any
 
-def plot_coefficients(estimator: Any, level: float = ..., ax: Axes | None = ...) -> Axes: ...
+def plot_coefficients(
+    estimator: Any, level: float = ..., ax: Axes | None = ..., unit: Literal["deviation", "input"] = ...
+) -> Axes: ...
 
 def plot_prequential(scores: ArrayLike, ax: Axes | None = ..., label: str | None = ...) -> Axes: ...
 

@@ -15,12 +15,21 @@ X, Y = X[ORDER], Y[ORDER]
 
 
 def test_coefficients():
-    ax = plot.plot_coefficients(BayesianLogisticRegression().fit(X, Y))
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["intercept", "x0", "x1", "x2", "x3"]
-    assert len(ax.containers) == 2 and ax.get_legend() is not None
+    classes = BayesianLogisticRegression().fit(X, Y)
+    for unit, first in (("deviation", []), ("input", ["intercept"])):
+        ax = plot.plot_coefficients(classes, unit=unit)
+        assert [label.get_text() for label in ax.get_yticklabels()] == [*first, "x0", "x1", "x2", "x3"]
+        assert len(ax.containers) == 2 and ax.get_legend() is not None
     model = BayesianLinearRegression().fit(X[:, :3], X[:, 3])
-    ax = plot.plot_coefficients(model)
-    assert np.allclose(ax.containers[0].lines[0].get_xdata()[1:], model.coef_)
+    drawn = plot.plot_coefficients(model).containers[0].lines[0].get_xdata()
+    # All rows are first rows.
+    assert np.allclose(drawn, model.coef_ * X[:, :3].std(axis=0))
+    drawn = plot.plot_coefficients(model, unit="input").containers[0].lines[0].get_xdata()
+    assert np.allclose(drawn[1:], model.coef_)
+    plain = BayesianLinearRegression(standardise="never").fit(X[:, :3], X[:, 3])
+    assert len(plot.plot_coefficients(plain).get_yticklabels()) == 4
+    with pytest.raises(ValueError, match="unit must be"):
+        plot.plot_coefficients(model, unit="inch")
 
 
 def test_reliability():

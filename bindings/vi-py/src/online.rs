@@ -491,6 +491,11 @@ impl Online {
         Ok((names, array(py, values, &[predictors, width, 5])?))
     }
 
+    /// The scale of each input, by which the model divides it; none where inputs are used as they are.
+    fn input_scales(&self, py: Python<'_>) -> PyResult<Option<Vec<f64>>> {
+        self.look(py, |model| Ok(model.input_scales().map(<[f64]>::to_vec)))
+    }
+
     /// The posterior covariance of the weights, `inputs × inputs`.
     fn covariance<'py>(&self, py: Python<'py>) -> PyResult<Array<'py>> {
         let d = self.inputs;

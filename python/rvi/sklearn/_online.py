@@ -299,6 +299,10 @@ class OnlineEstimator(Shown, Stored, Tabular):
         """
         return self._fitted().coefficients(_rows.level(level))
 
+    def _input_scales(self):
+        """The scale of each input, or none where they are used as they are."""
+        return self._fitted().input_scales()
+
     def robust_errors(self, X, y, clusters=None, sample_weight=None, offset=None, exposure=None, trials=None):
         """Standard errors of the coefficients that hold whatever the noise (HC3), or for rows that depend on each other in clusters (CR1).
 

@@ -321,6 +321,11 @@ impl Design {
         *self == Self { relative: self.relative.clone(), ..other.clone() }
     }
 
+    /// The scale of each input; none where they are used as they are.
+    pub(super) fn input_scales(&self) -> Option<&[f64]> {
+        Some(&self.scales[..]).filter(|scales| !scales.is_empty())
+    }
+
     /// The prior scale of the block of input `j` relative to the overall one.
     pub(super) fn relative(&self, j: usize) -> f64 {
         self.relative.get(j).copied().unwrap_or(1.0)

@@ -304,6 +304,13 @@ impl Model {
         each!(self, model => model.inputs())
     }
 
+    /// The scale of each input, by which the model divides it: its standard deviation over the first rows, or half the distance of two values; none while
+    /// these rows are gathered, and where inputs are used as they are.
+    #[must_use]
+    pub fn input_scales(&self) -> Option<&[f64]> {
+        each!(self, model => model.input_scales())
+    }
+
     /// The settings that the model was made with.
     #[must_use]
     pub fn settings(&self) -> &OnlineSettings {

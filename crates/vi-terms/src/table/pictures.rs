@@ -86,12 +86,21 @@ fn coefficients(lines: &[Line]) -> Option<Drawn> {
     if lines.is_empty() {
         return None;
     }
+    let bar = |line: &Line, of: f64| (line.label(), [line.lower, line.mean, line.upper].map(|end| of * end));
     // The surest stands on top.
-    let bars: Vec<Bar> = lines.iter().map(|line| (line.label(), [line.lower, line.mean, line.upper])).collect();
+    let scaled: Vec<Bar> = lines.iter().filter_map(|line| Some(bar(line, line.deviation?))).collect();
+    let (bars, across, caption) = if scaled.is_empty() {
+        let caption =
+            "Posterior of the coefficients, the most certain on top. An interval that contains 0 leaves the sign open.";
+        (lines.iter().map(|line| bar(line, 1.0)).collect(), "coefficient", caption)
+    } else {
+        let caption = "What an input adds that is larger by one of its deviations (one of two values: by half their distance), the most certain on top. An interval that contains 0 leaves the sign open.";
+        (scaled, "coefficient of one deviation", caption)
+    };
     Some(Drawn {
         name: "coefficients",
-        caption: "Posterior of the coefficients, the most certain on top. An interval that contains 0 leaves the sign open.",
-        figure: Figure::new("Coefficients").row(height(&bars), vec![sideways(&bars, "coefficient", "90 % interval")]),
+        caption,
+        figure: Figure::new("Coefficients").row(height(&bars), vec![sideways(&bars, across, "90 % interval")]),
     })
 }
 

@@ -44,6 +44,9 @@ pub struct Line {
     pub lower: f64,
     /// The upper end.
     pub upper: f64,
+    /// The deviation of the input over the first rows, or half the distance of its two values: what makes coefficients comparable.
+    #[serde(skip)]
+    pub deviation: Option<f64>,
 }
 
 impl Line {
@@ -324,7 +327,8 @@ fn spread(model: &Model, all: bool) -> Result<Vec<Line>, TermsError> {
     for Coefficient { name, belief, .. } in model.spread_coefficients()?.into_iter().skip(1) {
         let Interval { lower, upper } = belief.interval(LEVEL)?;
         if all || lower > 0.0 || upper < 0.0 {
-            lines.push(Line { class: None, name, mean: belief.mean(), sd: belief.standard_deviation(), lower, upper });
+            let (mean, sd) = (belief.mean(), belief.standard_deviation());
+            lines.push(Line { class: None, name, mean, sd, lower, upper, deviation: None });
         }
     }
     lines.sort_by(|a, b| (b.mean / b.sd).abs().total_cmp(&(a.mean / a.sd).abs()));
@@ -531,6 +535,7 @@ fn lines(document: &Document, most: usize, sorted: bool) -> Result<(Vec<Line>, u
         }
         _ => Ok((of.first().map_or(1.0, |(_, unit)| *unit), belief)),
     };
+    let scales = document.model.input_scales();
     let (told, effect) = (&told, &effect);
     // They are told by themselves.
     let cuts = match &document.model {
@@ -542,9 +547,11 @@ fn lines(document: &Document, most: usize, sorted: bool) -> Result<(Vec<Line>, u
         let first = coefficients.len() - document.model.inputs();
         let own = coefficients.into_iter().enumerate().skip(cuts);
         own.map(move |(at, Coefficient { name, belief, .. })| {
-            let of = at.checked_sub(first).and_then(|input| told.get(input)).map_or(&[][..], Vec::as_slice);
+            let input = at.checked_sub(first);
+            let of = input.and_then(|input| told.get(input)).map_or(&[][..], Vec::as_slice);
             let (unit, belief) = effect(of, belief)?;
-            Ok((classes.get(k + 1), unit, name, belief))
+            let deviation = input.zip(scales).and_then(|(input, scales)| Some(scales.get(input)? / unit));
+            Ok((classes.get(k + 1), (unit, deviation), name, belief))
         })
     };
     let all = document.model.coefficients()?.into_iter().enumerate().flat_map(of_class);
@@ -554,10 +561,10 @@ fn lines(document: &Document, most: usize, sorted: bool) -> Result<(Vec<Line>, u
         let sure = |own: &Marginal| (own.mean() / own.standard_deviation()).abs();
         all.sort_by(|(.., a), (.., b)| sure(b).total_cmp(&sure(a)));
     }
-    let line = |(class, unit, name, belief): (Option<&String>, f64, String, Marginal)| {
+    let line = |(class, (unit, deviation), name, belief): (Option<&String>, (f64, Option<f64>), String, Marginal)| {
         let Interval { lower, upper, .. } = belief.interval(LEVEL)?;
         let (mean, sd) = (unit * belief.mean(), unit * belief.standard_deviation());
-        Ok(Line { class: class.cloned(), name, mean, sd, lower: unit * lower, upper: unit * upper })
+        Ok(Line { class: class.cloned(), name, mean, sd, lower: unit * lower, upper: unit * upper, deviation })
     };
     // Intervals take longer than all else: of a million coefficients a few are shown.
     all.into_iter().take(most).map(line).collect::<Result<_, _>>().map(|lines| (lines, count))

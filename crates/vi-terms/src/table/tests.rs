@@ -501,6 +501,36 @@ fn classes_of_many_groups_are_learned_in_a_random_order_where_they_come_by_group
 }
 
 #[test]
+fn coefficients_have_the_deviation_of_their_input() {
+    let columns = Columns::new(["size", "new", "rent"].map(str::to_owned), None);
+    let row = |k: usize| {
+        let (size, new) = (k * 37 % 101, usize::from(k.is_multiple_of(4)));
+        [size, new, 9 * size + 70 * new + k * 13 % 31].map(|number| number.to_string()).into_iter().collect::<Record>()
+    };
+    let rows: Vec<Record> = (0..404).map(row).collect();
+    for (unscaled, expected) in [(false, [Some(850_f64.sqrt()), Some(0.5)]), (true, [None; 2])] {
+        let options = Options {
+            target: Some("rent".to_owned()),
+            shape: (!unscaled).then_some(Shape::Line),
+            unscaled,
+            prior: if unscaled { vec![100.0] } else { Vec::new() },
+            ..Options::default()
+        };
+        let table = || Ok(Rows::new(&columns, rows.iter().cloned()));
+        let mut document = fit(&options, &Input::in_memory("flats", false), true, table).unwrap();
+        document.model.catch_up().unwrap();
+        let lines = surest(&document, 9).unwrap();
+        let told = ["size", "new"].map(|name| lines.iter().find(|line| line.name == name).unwrap().deviation);
+        // Every size from 0 to 100 comes four times: their variance is (101² − 1)/12.
+        for (told, expected) in told.iter().zip(expected) {
+            assert_eq!(told.is_some(), expected.is_some());
+            assert!(told.zip(expected).is_none_or(|(told, expected)| (told - expected).abs() < 1e-9), "{told:?}");
+        }
+        assert!(lines.iter().all(|line| line.name != "intercept" || line.deviation.is_none()));
+    }
+}
+
+#[test]
 fn a_second_thread_learns_the_random_order_to_the_same_bits() {
     let columns = columns();
     let mut rows = flats(900);

@@ -163,6 +163,10 @@ macro_rules! grouped_model {
                 self.engine.columns.design.inputs
             }
 
+            pub(in crate::online) fn input_scales(&self) -> Option<&[f64]> {
+                self.engine.columns.design.input_scales()
+            }
+
             pub(in crate::online) fn common_scale(&self) -> f64 {
                 self.engine.priors.scale
             }

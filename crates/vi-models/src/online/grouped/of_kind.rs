@@ -204,6 +204,10 @@ impl OnlineGrouped {
         each!(&self.labels, own => own.inputs())
     }
 
+    pub(in crate::online) fn input_scales(&self) -> Option<&[f64]> {
+        each!(&self.labels, own => own.input_scales())
+    }
+
     pub(in crate::online) fn settings(&self) -> &OnlineSettings {
         &self.settings
     }
