@@ -57,3 +57,12 @@ def test_partial_fit_and_exact_models_keep_the_order():
             random.partial_fit(X[part], TWO[part], classes=[0, 1])
     assert parts.info_["order"]["matters"] and not parts.reordered_
     assert BayesianLinearRegression().fit(X[at], TWO[at]).info_["order"] is None
+
+
+@pytest.mark.parametrize("in_order", [False, True])
+def test_a_wrong_label_is_named_by_its_place_among_all_rows(in_order):
+    y = np.tile(COUNTS, 7).astype(float)
+    y = np.sort(y) if in_order else y
+    y[5000] = 0.5
+    with pytest.raises(ValueError, match=r"\b5000\b"):
+        BayesianGLMRegressor(family="poisson").fit(np.tile(X, (7, 1)), y, exposure=1.0)

@@ -1,9 +1,13 @@
 """Forms of query: what the engine does with states."""
 
+import os
+import re
+from pathlib import Path
+
 import duckdb
 import numpy as np
 import pytest
-from conftest import LINEAR, Linear, rows, table
+from conftest import LINEAR, Fit, Linear, rows, table
 
 
 @pytest.fixture
@@ -98,3 +102,26 @@ def test_a_result_that_is_fetched_in_part(db):
         relation = db.execute(f"SELECT g, {LINEAR[column]}(y, {column}) FROM t GROUP BY g")
         assert relation.fetchone() is not None
         assert db.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_the_recipe_of_every_night(db, tmp_path, monkeypatch):
+    page = Path(os.environ["VI_ROOT"], "docs", "src", "duckdb.md").read_text(encoding="utf-8")
+    (recipe,) = re.findall(r"## Every night.*?```sql\n(.*?)```", page, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    Path("rows").mkdir()
+    x, y = rows(900, 2)
+    table(db, "t", x, y, i=np.arange(900))
+    everything = "SELECT DATE '2026-10-01' + (i % 60)::INTEGER AS day, 'c' || i % 2 AS carrier, y, x[1] AS a, x[2] AS b FROM t"
+    last = f"SELECT * REPLACE (DATE '2026-11-29' AS day) FROM ({everything}) WHERE day = DATE '2026-11-29'"
+    db.execute(f"CREATE TABLE days AS SELECT day, carrier, vi_linear(y, a, b) AS model FROM ({everything}) WHERE day < '2026-11-29' GROUP BY day, carrier")
+    db.execute(f"COPY ({last}) TO 'rows/2026-11-29.parquet'")
+    # Twice: the second time replaces the first.
+    for _ in range(2):
+        *learned, all_days, thirty = [part for part in recipe.split(";") if part.strip()]
+        for statement in learned:
+            db.execute(statement)
+        for query, since in ((all_days, "2026-10-01"), (thirty, "2026-10-31")):
+            for carrier, weights in db.execute(query).fetchall():
+                own = db.execute(f"FROM ({everything}) WHERE day >= DATE '{since}' AND carrier = '{carrier}'").fetchnumpy()
+                fit = Fit(np.column_stack([own["a"], own["b"]]), own["y"])
+                np.testing.assert_allclose([weight["mean"] for weight in weights], fit.weights, rtol=1e-9)

@@ -237,6 +237,9 @@ pub(crate) struct Explain {
     /// Number of parts of a row to print, the largest first; the others are one line together.
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) top: usize,
+    /// Columns of the input that are written beside the parts of each row, such as an identifier.
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub(crate) keep: Vec<String>,
 }
 
 impl Predict {

@@ -153,6 +153,15 @@ fn parts_of_a_prediction_add_up() {
     }
     // The sine is the largest part of most rows.
     assert!(lines.chunks(5).filter(|lines| lines[1][1] == "x").count() > 400);
+    let kept = told(&folder, "explain m.rvi d.csv --top 2 --keep place,x");
+    let data = fs::read_to_string(folder.join("d.csv")).unwrap();
+    let [header, first] = [0, 1].map(|k| data.lines().nth(k).unwrap().split(',').collect::<Vec<_>>());
+    let [place, x] = ["place", "x"].map(|name| first[header.iter().position(|own| *own == name).unwrap()]);
+    for (k, (kept, plain)) in kept.lines().zip(table.lines()).take(6).enumerate() {
+        let beside = if k == 0 { "place,x".to_owned() } else { format!("{place},{x}") };
+        assert_eq!(kept, format!("{plain},{beside}"));
+    }
+    assert!(refused(&folder, "explain m.rvi d.csv --keep plaice").contains("did you mean `place`?"));
     assert!(refused(&folder, "explain m.rvi missing.csv").contains("missing.csv"));
     told(&folder, "fit d.csv -t place -o c.rvi");
     assert!(refused(&folder, "explain c.rvi d.csv").contains("more than two classes"));

@@ -215,13 +215,15 @@ class OnlineEstimator(Shown, Stored, Tabular):
         if model is None:
             kind = self._preferred(X, told)
             model = self._begin(X, *kind)
-        self.reordered_ = bool(reorder) and self._comes_in_runs(model, kind, X, told)
-        if self.reordered_:
-            model = self._begin(X, *kind)
-            turns = np.random.default_rng(0).permutation(n)
-            for first in range(0, n, ROWS):
-                _update(model, X, told, turns[first : first + ROWS])
-        elif not reorder:
+        self.reordered_ = False
+        if reorder:
+            try:
+                model = self._learned_in_any_order(model, kind, X, told)
+            except ValueError:
+                # An error of all rows names the row by its place among them.
+                self._begin(X, *kind).update(_rows.rows(X), *told)
+                raise
+        else:
             model.update(_rows.rows(X), *told)
         before = getattr(self, "_moments", None if hasattr(self, "_model") else (0, 0.0, 0.0))
         self._model = model
@@ -230,21 +232,20 @@ class OnlineEstimator(Shown, Stored, Tabular):
         self._warn_of_order(n)
         return self
 
-    def _comes_in_runs(self, model, kind, X, told):
-        """Learns the rows until labels come in runs, if they do, which is looked at whenever their number has doubled."""
+    def _learned_in_any_order(self, model, kind, X, told):
+        """The new model with all rows; in random order if labels come in runs, which is looked at whenever the number of rows has doubled."""
         n, first, last = X.shape[0], 0, FIRST_LOOK
         while first < n:
-            try:
-                _update(model, X, told, slice(first, last))
-            except ValueError:
-                # An error of all rows names the row by its place among them.
-                self._begin(X, *kind).update(_rows.rows(X), *told)
-                raise
+            _update(model, X, told, slice(first, last))
             order = model.info()["order"]
             if order and order["in_runs"]:
-                return True
+                self.reordered_ = True
+                model, turns = self._begin(X, *kind), np.random.default_rng(0).permutation(n)
+                for first in range(0, n, ROWS):
+                    _update(model, X, told, turns[first : first + ROWS])
+                break
             first, last = last, 2 * last
-        return False
+        return model
 
     def _warn_of_order(self, rows):
         """Warns where the order of the rows has misled one pass: at 200 rows, and whenever their number has doubled since."""

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 use vi_terms::table::{Document, Source, left_out};
 
+use super::predict::kept;
 use crate::args::Explain;
 use crate::document::answering;
 use crate::error::CliError;
@@ -41,12 +42,16 @@ fn write_all(
     let explainer = document.explainer(source.columns()).map_err(|error| source.refused(error))?;
     let failed = |error| CliError::file(path, error);
     let format = args.to.unwrap_or_else(|| format_of(args.output.as_deref()));
-    let mut table = Table::new(format, COLUMNS.map(str::to_owned).to_vec(), out).map_err(failed)?;
-    explainer.explain_rows(source, (args.level, args.top), |row, parts| {
+    let mut columns = COLUMNS.map(str::to_owned).to_vec();
+    let keep = kept(&args.keep, source, &mut columns)?;
+    let mut table = Table::new(format, columns, out).map_err(failed)?;
+    explainer.explain_rows(source, (args.level, args.top), |row, record, parts| {
         parts.into_iter().try_for_each(|part| {
             let numbers = [part.mean, part.sd, part.lower, part.upper].map(Value::from);
-            let fields = [Value::from(row), Value::from(part.name)].into_iter().chain(numbers).collect();
-            table.row(fields).map_err(failed)
+            let fields = [Value::from(row), Value::from(part.name)].into_iter().chain(numbers);
+            table
+                .row(fields.chain(keep.iter().map(|&place| Value::from(record.field(place)))).collect())
+                .map_err(failed)
         })
     })?;
     table.finish().map_err(failed)

@@ -46,16 +46,7 @@ fn write_all(
     let format = args.to.unwrap_or_else(|| format_of(args.output.as_deref()));
     let intervals = args.intervals();
     let mut columns: Vec<String> = std::iter::once("row".to_owned()).chain(document.field_names(intervals)).collect();
-    // Columns that the file has not are an error before anything is written.
-    let keep = args.keep.iter().map(|name| source.columns().position(name)).collect::<Result<Vec<_>, _>>();
-    let keep = keep.map_err(|error| source.refused(error))?;
-    for name in &args.keep {
-        if columns.contains(name) {
-            let what = format!("`{name}` is a column of the predictions already; rename that of the file");
-            return Err(source.refused(TermsError::Option { option: "keep", value: name.clone(), what }));
-        }
-        columns.push(name.clone());
-    }
+    let keep = kept(&args.keep, source, &mut columns)?;
     let answers = document.answers(source.columns()).map_err(|error| source.refused(error))?;
     let mut table = Table::new(format, columns, out).map_err(failed)?;
     let each = |record: &Record, mut fields: Vec<Value>| {
@@ -65,4 +56,20 @@ fn write_all(
     let notes = answers.predict_rows(source, (args.level, intervals), each)?;
     table.finish().map_err(failed)?;
     Ok(notes)
+}
+
+/// The places of the columns of `source` that are written beside `columns`, to which their names are added.
+///
+/// # Errors
+/// A column that is not there, or whose name another has.
+pub(super) fn kept(keep: &[String], source: &File, columns: &mut Vec<String>) -> Result<Vec<usize>, CliError> {
+    let places = keep.iter().map(|name| source.columns().position(name)).collect::<Result<Vec<_>, _>>();
+    for name in keep {
+        if columns.contains(name) {
+            let what = format!("`{name}` is a column of the output already; rename that of the file");
+            return Err(source.refused(TermsError::Option { option: "keep", value: name.clone(), what }));
+        }
+        columns.push(name.clone());
+    }
+    places.map_err(|error| source.refused(error))
 }

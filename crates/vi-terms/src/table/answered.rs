@@ -148,7 +148,7 @@ impl Document {
 }
 
 impl Explainer<'_> {
-    /// Explains the rows of `source`; `each` gets the number of every row and its [parts](Self::largest).
+    /// Explains the rows of `source`; `each` gets the number of every row, its record and its [parts](Self::largest).
     ///
     /// # Errors
     /// A row that cannot be read or explained, unless such are skipped; the errors of `each`.
@@ -156,13 +156,13 @@ impl Explainer<'_> {
         mut self,
         source: &mut S,
         (level, top): (f64, usize),
-        mut each: impl FnMut(u64, Vec<Part>) -> Result<(), S::Error>,
+        mut each: impl FnMut(u64, &Record, Vec<Part>) -> Result<(), S::Error>,
     ) -> Result<(), S::Error> {
         let mut record = Record::default();
         while source.next(&mut record)? {
             let row = source.row();
             match self.largest(&record, row, (level, top)) {
-                Ok(parts) => each(row, parts)?,
+                Ok(parts) => each(row, &record, parts)?,
                 Err(error) => source.forgive(error)?,
             }
         }
@@ -251,7 +251,7 @@ mod tests {
         assert_eq!(found[6].1.len(), 1 + model.field_names(Intervals::Own).len());
 
         let mut parts = Vec::new();
-        let each = |row: u64, own: Vec<Part>| {
+        let each = |row: u64, _: &Record, own: Vec<Part>| {
             parts.push((row, own));
             Ok(())
         };
