@@ -3,6 +3,8 @@
 //! One pass in a random order loses next to nothing, needs no more of a model than one pass does, and its evidence is that of the
 //! data and not of their order.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::{Scope, ScopedJoinHandle};
 
@@ -179,20 +181,27 @@ pub struct Beside<'scope, 'env, O> {
     /// The row from which on labels are looked at next; none where there is one thread.
     next: Option<u64>,
     begun: Option<Begun<'scope>>,
+    /// Whether the thread is to end, since nobody waits for it.
+    stop: Arc<AtomicBool>,
 }
 
-/// The shares that the thread tells, and what it ends with. Where nobody listens it stops.
+/// The shares that the thread tells, and what it ends with.
 type Begun<'scope> = (Receiver<f64>, ScopedJoinHandle<'scope, Option<Shuffled>>);
 
 /// Rows that tell whether labels come in runs.
 const FIRST_LOOK: u64 = 256;
-/// Rows between two shares that are told.
-const OFTEN: u64 = 64;
+
+impl<O> Drop for Beside<'_, '_, O> {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
 
 impl<'scope, 'env, O> Beside<'scope, 'env, O> {
     /// A thread of `scope` that is still to begin, if there are so many `threads` that one is free; `open` reads the table, a file of so many `bytes`, from its start.
     pub fn new(scope: &'scope Scope<'scope, 'env>, open: &'env O, bytes: f64, threads: usize) -> Self {
-        Self { scope, open, bytes, next: (threads > 1).then_some(FIRST_LOOK), begun: None }
+        let next = (threads > 1).then_some(FIRST_LOOK);
+        Self { scope, open, bytes, next, begun: None, stop: Arc::default() }
     }
 
     /// Begins if the labels that `document` has learned so far, all of this table, come in runs.
@@ -205,18 +214,15 @@ impl<'scope, 'env, O> Beside<'scope, 'env, O> {
             self.next = None;
         } else if document.runs().is_some() {
             self.next = None;
-            let (own, open, bytes) = (document.clone(), self.open, self.bytes);
+            let (own, open, bytes, stop) = (document.clone(), self.open, self.bytes, Arc::clone(&self.stop));
             let (tell, told) = channel();
             let learn = move || {
-                let mut learned = 0_u64;
                 let go_on = |at| {
-                    Ok(match at {
+                    let within = match at {
                         At::Held(rows) => own.held(bytes, rows as f64) <= BYTES,
-                        At::Learned(share) => {
-                            learned += 1;
-                            !learned.is_multiple_of(OFTEN) || tell.send(share).is_ok()
-                        }
-                    })
+                        At::Learned(share) => tell.send(share).is_ok(),
+                    };
+                    Ok(within && !stop.load(Ordering::Relaxed))
                 };
                 shuffled(&own, (1.0, false), open, go_on).ok().flatten()
             };
@@ -230,8 +236,8 @@ impl<'scope, 'env, O> Beside<'scope, 'env, O> {
     ///
     /// # Errors
     /// Those of `each`, which sees the shares of the rows that have been learned.
-    fn ended<E>(self, mut each: impl FnMut(f64) -> Result<(), E>) -> Result<Option<Shuffled>, E> {
-        let Some((told, thread)) = self.begun else { return Ok(None) };
+    fn ended<E>(mut self, mut each: impl FnMut(f64) -> Result<(), E>) -> Result<Option<Shuffled>, E> {
+        let Some((told, thread)) = self.begun.take() else { return Ok(None) };
         told.into_iter().try_for_each(&mut each)?;
         Ok(thread.join().ok().flatten())
     }

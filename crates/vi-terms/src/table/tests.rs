@@ -521,10 +521,10 @@ fn coefficients_have_the_deviation_of_their_input() {
         document.model.catch_up().unwrap();
         let lines = surest(&document, 9).unwrap();
         let told = ["size", "new"].map(|name| lines.iter().find(|line| line.name == name).unwrap().deviation);
-        // Every size from 0 to 100 comes four times: their variance is (101² − 1)/12.
+        // Sizes from 0 to 100 come equally often in 101 rows, with a variance of (101² − 1)/12; the first rows may be some more, in which one comes once more.
         for (told, expected) in told.iter().zip(expected) {
             assert_eq!(told.is_some(), expected.is_some());
-            assert!(told.zip(expected).is_none_or(|(told, expected)| (told - expected).abs() < 1e-9), "{told:?}");
+            assert!(told.zip(expected).is_none_or(|(told, expected)| (told / expected - 1.0).abs() < 0.01), "{told:?}");
         }
         assert!(lines.iter().all(|line| line.name != "intercept" || line.deviation.is_none()));
     }
