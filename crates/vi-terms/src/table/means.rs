@@ -44,6 +44,8 @@ const FEWEST_PAIRS: f64 = 20.0;
 /// The share of `v` that `τ²` has before, and the bounds of that share.
 const SHARE: f64 = 0.1;
 const SHARES: (f64, f64) = (0.003, 0.8);
+/// The part of a sum of labels that may be rounding.
+const ROUNDING: f64 = 1e-9;
 /// Numbers of rows of a level from which on it is known better, each twice the one before; those before and after are alike.
 const KNOWN: usize = 7;
 /// The weight of the newest row in the mean squared place of labels, the largest such square, and the rows that 1 stands for.
@@ -255,7 +257,10 @@ impl Means {
                 } else {
                     (own.pairs.1[k] / own.pairs.0 / (squares / rows)).clamp(SHARES.0, SHARES.1)
                 };
-                let effect = (sum - n * mean) / (n + (1.0 - share) / share);
+                let apart = sum - n * mean;
+                // Where all rows are of one level the two sums differ by their rounding.
+                let apart = if apart.abs() > ROUNDING * n * (1.0 + mean.abs()) { apart } else { 0.0 };
+                let effect = apart / (n + (1.0 - share) / share);
                 record.push(&effect.to_string());
             }
         }

@@ -46,6 +46,17 @@ fn a_number_is_the_shrunken_mean_of_the_labels_before() {
 }
 
 #[test]
+fn rounding_is_no_effect_of_the_only_level() {
+    let mut own = means(Some((3.7, 0.3)), &[""]);
+    for k in 0..5000 {
+        learn(&mut own, "a", 3.0 + f64::from(k * 37 % 101) / 70.0);
+        assert_eq!(numbers(&own, "a"), [0.0], "{k}");
+    }
+    learn(&mut own, "b", 4.0);
+    assert!(numbers(&own, "a")[0] < 0.0 && numbers(&own, "b")[0] > 0.0);
+}
+
+#[test]
 fn the_covariance_within_levels_sets_the_shrinkage() {
     // Two levels whose labels are all alike, and labels that have nothing to do with their levels.
     let (mut alike, mut apart) = (means(Some((0.0, 1.0)), &[""]), means(Some((0.0, 1.0)), &[""]));
