@@ -56,7 +56,7 @@ NO_TARGET = "no_validation"
 
 
 def _update(model, X, told, part):
-    """Learns a part of the rows with what is told of each."""
+    """Learns a part of the rows with their labels, weights, offsets and sizes."""
     model.update(_rows.rows(X[part]), *(None if own is None else own[part] for own in told))
 
 

@@ -125,11 +125,10 @@ fn passes(
     store: &mut Store<'_>,
 ) -> Result<(), CliError> {
     let (before, read) = (document.scores.rows, document.row());
-    let input = document.passes.last().map(|pass| pass.input.clone());
-    let open = || input.as_ref().map_or(Err(TermsError::Empty.into()), File::open);
+    let again = store.after.as_ref().map(|after| after.input);
+    let open = || again.map_or(Err(TermsError::Empty.into()), File::open);
     scope(|scope| {
-        // Of a file that is learned again if its labels come in runs.
-        let bytes = input.as_ref().filter(|_| store.after.is_some()).and_then(|input| size_again(document, input));
+        let bytes = again.and_then(|input| size_again(document, input));
         let mut beside = Beside::new(scope, &open, bytes.unwrap_or(0.0), if bytes.is_some() { threads() } else { 1 });
         stopped(document, true);
         let mut progress = Progress::new();

@@ -63,7 +63,8 @@ fn write_all(
 /// # Errors
 /// A column that is not there, or whose name another has.
 pub(super) fn kept(keep: &[String], source: &File, columns: &mut Vec<String>) -> Result<Vec<usize>, CliError> {
-    let places = keep.iter().map(|name| source.columns().position(name)).collect::<Result<Vec<_>, _>>();
+    let places = keep.iter().map(|name| source.columns().position(name)).collect::<Result<_, _>>();
+    let places = places.map_err(|error| source.refused(error))?;
     for name in keep {
         if columns.contains(name) {
             let what = format!("`{name}` is a column of the output already; rename that of the file");
@@ -71,5 +72,5 @@ pub(super) fn kept(keep: &[String], source: &File, columns: &mut Vec<String>) ->
         }
         columns.push(name.clone());
     }
-    places.map_err(|error| source.refused(error))
+    Ok(places)
 }

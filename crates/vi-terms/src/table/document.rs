@@ -171,7 +171,7 @@ impl Document {
         self.passes.last().map_or(0, |pass| pass.rows)
     }
 
-    /// Checks that a table of which so many records with this fingerprint were `read` is the last one that was learned.
+    /// Checks the number and the fingerprint of the records of a table against those of the last table that was learned.
     ///
     /// # Errors
     /// [`TermsError::Changed`].

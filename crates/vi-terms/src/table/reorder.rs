@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
-use std::thread::{Scope, ScopedJoinHandle};
+use std::thread::{Builder, Scope, ScopedJoinHandle};
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -57,7 +57,7 @@ struct Waiting {
     label: f64,
 }
 
-/// What a document becomes by rows in a random order.
+/// The parts of a document that a pass in a random order makes anew.
 struct Shuffled {
     model: Model,
     means: Means,
@@ -66,11 +66,11 @@ struct Shuffled {
     read: (u64, u64),
 }
 
-/// How far the random order has come.
+/// The progress of a pass in a random order.
 enum At {
-    /// So many rows are held.
+    /// The number of rows that are held in memory.
     Held(usize),
-    /// This share of them has been learned.
+    /// The share of these rows that has been learned.
     Learned(f64),
 }
 
@@ -114,11 +114,11 @@ pub fn reorder<S: Source, O>(
     Ok(())
 }
 
-/// Learns the rows of the last table of `document`, which it has learned in whole or in part, from nothing and in a random order, read in so many `parts`; none where
-/// `go_on` does not.
+/// Learns the rows of the last table of `document` from nothing and in a random order, held in memory one of `parts` after another. `document` may have learned a part of
+/// the table only, and stays as it is. None if `go_on` answers no.
 ///
 /// # Errors
-/// A table that is not what it was where the first pass `is_whole`; a row that the model refuses, unless such are skipped; the errors of `go_on`.
+/// A table that has changed since a first pass that `is_whole`; a row that the model refuses, unless such are skipped; the errors of `go_on`.
 fn shuffled<S: Source>(
     document: &Document,
     (parts, is_whole): (f64, bool),
@@ -181,11 +181,11 @@ pub struct Beside<'scope, 'env, O> {
     /// The row from which on labels are looked at next; none where there is one thread.
     next: Option<u64>,
     begun: Option<Begun<'scope>>,
-    /// Whether the thread is to end, since nobody waits for it.
+    /// Whether the thread has to end early: its result is not needed.
     stop: Arc<AtomicBool>,
 }
 
-/// The shares that the thread tells, and what it ends with.
+/// The shares of the rows that the thread has learned, and its result.
 type Begun<'scope> = (Receiver<f64>, ScopedJoinHandle<'scope, Option<Shuffled>>);
 
 /// Rows that tell whether labels come in runs.
@@ -198,7 +198,8 @@ impl<O> Drop for Beside<'_, '_, O> {
 }
 
 impl<'scope, 'env, O> Beside<'scope, 'env, O> {
-    /// A thread of `scope` that is still to begin, if there are so many `threads` that one is free; `open` reads the table, a file of so many `bytes`, from its start.
+    /// A thread of `scope` that has not begun; it never does if `threads`, the number of threads of the machine, is 1. `open` reads the table from its start, `bytes` is the size of its
+    /// file, or 0 in memory.
     pub fn new(scope: &'scope Scope<'scope, 'env>, open: &'env O, bytes: f64, threads: usize) -> Self {
         let next = (threads > 1).then_some(FIRST_LOOK);
         Self { scope, open, bytes, next, begun: None, stop: Arc::default() }
@@ -226,13 +227,14 @@ impl<'scope, 'env, O> Beside<'scope, 'env, O> {
                 };
                 shuffled(&own, (1.0, false), open, go_on).ok().flatten()
             };
-            self.begun = Some((told, self.scope.spawn(learn)));
+            // Without a thread of the system the rows are learned after the first pass.
+            self.begun = Builder::new().spawn_scoped(self.scope, learn).ok().map(|thread| (told, thread));
         } else {
             self.next = Some(2 * next);
         }
     }
 
-    /// The end of the thread, if it has begun and did not fail.
+    /// The result of the thread, if it has begun and has not failed.
     ///
     /// # Errors
     /// Those of `each`, which sees the shares of the rows that have been learned.
@@ -244,7 +246,7 @@ impl<'scope, 'env, O> Beside<'scope, 'env, O> {
 }
 
 impl Document {
-    /// Bytes that so many rows take in memory, of a file of so many `bytes`.
+    /// The bytes in memory of `rows` rows, and of the file's `bytes`.
     fn held(&self, bytes: f64, rows: f64) -> f64 {
         if is_sparse(&self.model) {
             UNPACKED * bytes
