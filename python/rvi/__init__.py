@@ -6,6 +6,7 @@
 `rvi.grouped`          mixed models: effects that differ from group to group
 `rvi.river`            classifiers and regressors for river
 `rvi.skpro`            the estimators with skpro's interface of probabilistic regressors
+`rvi.marginaleffects`  the estimators for marginaleffects: average slopes and comparisons
 `rvi.bandit`           Thompson sampling and upper confidence bounds
 `rvi.experiment`       A/B tests that may be looked at after every row
 `rvi.boost`            the posterior of any log-density as a mixture of Gaussians

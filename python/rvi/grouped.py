@@ -29,6 +29,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._compat import validate_data
 from ._rvi import Grouped
+from .sklearn._show import InNotebooks, Summary, columns_of, holds
 
 __all__ = ["GroupedClassifier", "GroupedRegressor"]
 
@@ -60,7 +61,7 @@ def _names(groups, n):
     return list(places), inverse
 
 
-class _Grouped(BaseEstimator):
+class _Grouped(InNotebooks, BaseEstimator):
     def __init__(self, slopes=(), intercept=True, correlated=True, estimate="averaged", keep_rows=False):
         self.slopes = slopes
         self.intercept = intercept
@@ -121,7 +122,37 @@ class _Grouped(BaseEstimator):
     def coefficients(self):
         """Names of the common weights, the intercept first, their means and standard deviations."""
         check_is_fitted(self, "_model")
-        return self._model.coefficients()
+        names, values = self._model.coefficients(0.9)
+        return names, values[:, 0].copy(), values[:, 1].copy()
+
+    def summary(self, level=0.9):
+        """The model in a table: groups, components of variance, noise, evidence, and of each common coefficient its interval and its sign.
+
+        Parameters
+        ----------
+        level : float, default=0.9
+            Mass of the intervals.
+
+        Returns
+        -------
+        text : Summary
+            A `str`, which notebooks show as a table.
+        """
+        check_is_fitted(self, "_model")
+        names, values = self._model.coefficients(level)
+
+        def told(value, lower, upper):
+            return f"{value:.4g} ({lower:.4g} to {upper:.4g})"
+
+        facts = {"groups": len(self._groups)}
+        facts |= {own["name"]: told(own["value"], own["lower"], own["upper"]) for own in self.components(level)}
+        if (shared := self.intraclass_correlation(level)) is not None:
+            facts["intraclass correlation"] = told(*shared)
+        if (noise := self._model.noise()) is not None:
+            facts["noise, standard deviation"] = f"{noise:.4g}"
+        facts["log evidence"] = f"{self.evidence_:.2f} nats"
+        head = f"{type(self).__name__}: {self._model.observations} rows; `effects` gives those of each group."
+        return Summary.of(head, facts, columns_of(level), {"": dict(zip(names, values, strict=True))}, holds(level))
 
     def components(self, level=0.9):
         """The components of variance: dictionaries of name, value, lower and upper end of the interval of probability ``level``."""

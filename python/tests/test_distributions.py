@@ -7,7 +7,15 @@ import pandas as pd
 import pytest
 import rvi
 from rvi.bandit import Bandit
-from rvi.sklearn import BayesianGLMRegressor, BayesianLinearRegression, BayesianLogisticRegression, RandomFeatureRegressor
+from rvi.grouped import GroupedClassifier, GroupedRegressor
+from rvi.sklearn import (
+    ARDClassifier,
+    ARDRegression,
+    BayesianGLMRegressor,
+    BayesianLinearRegression,
+    BayesianLogisticRegression,
+    RandomFeatureRegressor,
+)
 from scipy import stats
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
@@ -158,6 +166,30 @@ def test_a_summary_is_a_table():
     assert rates.columns[5] == "rate ratio" and "dispersion, size" in rates.facts
     heavy = BayesianGLMRegressor("robust").fit(X, NUMBERS).summary()
     assert "noise, degrees of freedom" in heavy.facts and heavy.facts["family"] == "robust"
+
+
+def test_every_estimator_has_a_summary():
+    relevance = ARDRegression().fit(X, NUMBERS)
+    text = relevance.summary(0.5)
+    assert text.columns == ["mean", "sd", "25 %", "75 %", "P(> 0)", "relevance"] and list(text.tables[""]) == ["intercept", "x0", "x1"]
+    mean, _, lower, upper, positive, determined = text.tables[""]["x0"]
+    # Means of 4000 draws beside those of all draws that the fit keeps.
+    assert abs(mean - relevance.coef_[0]) < 0.1 * relevance.coef_std_[0] and lower < mean < upper
+    assert positive > 0.99 and determined == relevance.relevance_[0]
+    assert np.isnan(text.tables[""]["intercept"][5]) and "nan" not in text and "nan" not in text._repr_html_()
+    assert list(ARDRegression(fit_intercept=False).fit(X, NUMBERS).summary().tables[""]) == ["x0", "x1"]
+    odds = ARDClassifier().fit(X, NUMBERS > 1).summary()
+    assert odds.columns[6] == "odds ratio" and np.isclose(odds.tables[""]["x0"][6], np.exp(odds.tables[""]["x0"][0]))
+    features = RandomFeatureRegressor(20, length_scale=2.0).fit(X, NUMBERS)
+    assert features.summary().facts["kernel"].startswith("Rbf, length scale 2 ") and features.summary().facts["rows"] == 300
+    assert "<th>kernel</th>" in features._repr_html_() and ARDRegression()._repr_html_() == "<pre>ARDRegression()</pre>"
+    for model in (GroupedRegressor(), GroupedClassifier()):
+        model.fit(X, NUMBERS > 1 if isinstance(model, GroupedClassifier) else NUMBERS, np.arange(len(X)) % 7)
+        text, (names, means, deviations) = model.summary(0.8), model.coefficients()
+        assert list(text.tables[""]) == names and text.facts["groups"] == 7 and "intraclass correlation" in text.facts
+        for values, mean, deviation in zip(text.tables[""].values(), means, deviations, strict=True):
+            assert (values[0], values[1]) == (mean, deviation) and values[2] < mean < values[3]
+        assert "<th>sd(intercept)</th>" in model._repr_html_()
 
 
 def test_the_spread_of_a_number_is_chosen_to_follow_its_inputs():

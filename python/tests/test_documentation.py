@@ -36,7 +36,7 @@ def test_there_are_examples():
 
 
 def public_items():
-    for name in ("rvi.sklearn", "rvi.river", "rvi.boost", "rvi.density", "rvi.nested", "rvi.bandit", "rvi.plot", "rvi.skpro", "rvi.table"):
+    for name in ("rvi.sklearn", "rvi.river", "rvi.boost", "rvi.density", "rvi.nested", "rvi.bandit", "rvi.plot", "rvi.skpro", "rvi.marginaleffects", "rvi.table"):
         module = importlib.import_module(name)
         for public in module.__all__:
             yield public, getattr(module, public)

@@ -4,7 +4,7 @@ import matplotlib
 import numpy as np
 import pytest
 from rvi import boost, plot
-from rvi.sklearn import BayesianLinearRegression, BayesianLogisticRegression
+from rvi.sklearn import BayesianGLMRegressor, BayesianLinearRegression, BayesianLogisticRegression
 from sklearn.datasets import load_iris
 
 matplotlib.use("Agg")
@@ -85,7 +85,16 @@ def test_arviz():
     assert set(np.unique(data["posterior_predictive"]["y"])) <= {0.0, 1.0} and "sigma" not in data["posterior"]
     several = BayesianLogisticRegression().fit(X, Y)
     assert several.to_arviz(20).posterior["coef"].shape == (4, 20, 3, 4)
+    data = several.to_arviz(250, X=X, y=Y)
+    own = np.exp(np.asarray(data["log_likelihood"]["y"]).reshape(1000, -1)).mean(axis=0)
+    labels = np.asarray(data["observed_data"]["y"]).astype(int)
+    # The mean of 1000 draws' probabilities, whose deviation is at most 1/2.
+    assert np.array_equal(several.classes_[labels], Y) and np.abs(own - several.predict_proba(X)[np.arange(len(Y)), labels]).max() < 4 * 0.5 / 1000**0.5
+    drawn = np.asarray(data["posterior_predictive"]["y"]).reshape(1000, -1)
+    shares = np.stack([(drawn == k).mean(axis=0) for k in range(3)], axis=1)
+    assert np.abs(shares - several.predict_proba(X)).max() < 5 * 0.5 / 1000**0.5
+    counts = BayesianGLMRegressor("negative_binomial").fit(X, np.arange(len(X)) % 5)
     with pytest.raises(ValueError, match="leave X out"):
-        several.to_arviz(20, X=X)
+        counts.to_arviz(20, X=X)
     found = boost.fit(lambda x: -0.5 * (x**2).sum(axis=-1), dim=2).to_arviz(100)
     assert found.posterior["x"].shape == (4, 100, 2)

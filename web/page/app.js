@@ -28,7 +28,7 @@ const lock = (is) => {
 // What is scrolled to is not hidden by the bar.
 new ResizeObserver(() => { document.documentElement.style.scrollPaddingTop = `${at("bar").offsetHeight + 16}px`; }).observe(at("bar"));
 
-// The program lies in a script as text, since a page opened from a disk may read no other file.
+// The program lies in a script as text, packed, since a page opened from a disk may read no other file.
 let program = null;
 async function load() {
   await new Promise((done, failed) => {
@@ -36,8 +36,9 @@ async function load() {
     script.onerror = () => failed(new Error("rvi.wasm.js is missing: build the page by `cargo xtask web`"));
     document.head.append(script);
   });
-  program = Uint8Array.from(atob(self.rviProgram), (letter) => letter.charCodeAt(0));
+  const packed = new Blob([Uint8Array.from(atob(self.rviProgram), (letter) => letter.charCodeAt(0))]);
   self.rviProgram = null;
+  program = new Uint8Array(await new Response(packed.stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer());
 }
 
 // A worker with a program of its own.

@@ -20,6 +20,9 @@ const CRATES: [(&str, &[&str], &[&str]); 8] = [
     ("vi-sums", &[], &[]),
 ];
 
+/// The crates beside these that a release publishes.
+const OTHERS: [&str; 2] = ["vi-plot", "vi-cli"];
+
 /// Features of small crates beneath faer and `serde` in which the library crates would differ, so that these were checked again for each.
 const SHARED: &str = "num-traits = \"0.2\"\nserde_core = \"1\"\n";
 
@@ -33,7 +36,7 @@ pub(crate) const WASM: &str = "wasm32-unknown-unknown";
 /// default features off, with them on, where the crate has any, and with each feature of the crate. The tests of documentation run the examples.
 ///
 /// What the lock file names is fetched first, once; the programs themselves look nothing up. Without a network it goes on with what is there.
-/// Last, the crates for browsers are checked for WebAssembly, where its standard library is installed.
+/// Last, the crates are packed as for a release, and those for browsers checked for WebAssembly, where its standard library is installed.
 pub(crate) fn run() -> Result<(), Failure> {
     if finish(cargo().args(["fetch", "--locked", "--quiet"])).is_err() {
         eprintln!("xtask: `cargo fetch` failed, see above; going on with what has been downloaded before");
@@ -72,7 +75,24 @@ pub(crate) fn run() -> Result<(), Failure> {
             println!("{name} {words}: {:.1} s", begun.elapsed().as_secs_f64());
         }
     }
+    packed()?;
     browsers()
+}
+
+/// Packs the crates that a release publishes, as it would; a warning is an error.
+fn packed() -> Result<(), Failure> {
+    let begun = Instant::now();
+    let names = CRATES.iter().map(|(name, ..)| *name).chain(OTHERS);
+    let mut command = cargo();
+    command.args(["package", "--quiet", "--offline", "--no-verify", "--allow-dirty"]);
+    command.args(names.flat_map(|name| ["--package", name]));
+    let told = command.output().map_err(|error| Failure::new(format!("cannot run `cargo package`: {error}")))?;
+    let words = String::from_utf8_lossy(&told.stderr);
+    if !told.status.success() || words.contains("warning:") {
+        return Err(Failure::new(format!("`cargo package` is not clean:\n{words}")));
+    }
+    println!("{} crates packed, {:.1} s", CRATES.len() + OTHERS.len(), begun.elapsed().as_secs_f64());
+    Ok(())
 }
 
 /// Checks the crates for browsers, where the standard library for these is installed.

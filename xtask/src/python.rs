@@ -40,7 +40,7 @@ pub(crate) fn run(goal: Goal) -> Result<(), Failure> {
     let (python, folder) = prepared("python")?;
     // A test's wheel is not one to be given away, and lies apart.
     let wheels = if test { folder.join("wheels") } else { root().join("target").join("wheels") };
-    let wheel = build(&root().join("python"), &folder, &wheels, if test { &["--profile", "dev"] } else { &RELEASE })?;
+    let wheel = build(&root().join("python"), &folder, &wheels, if test { &["--profile", "dev"] } else { PORTABLE })?;
     println!("The wheel: {}", wheel.display());
     if !test {
         return finish(Command::new(program(&folder.join("venv"), "abi3audit")).arg("--strict").arg(&wheel));
@@ -119,7 +119,7 @@ pub(crate) fn bench() -> Result<(), Failure> {
     if finish(pip(&python).arg("--constraint").arg(peers).arg("vowpalwabbit")).is_err() {
         println!("Vowpal Wabbit cannot be installed here and is left out");
     }
-    let wheel = build(&root().join("python"), &folder, &root().join("target").join("wheels"), &RELEASE)?;
+    let wheel = build(&root().join("python"), &folder, &root().join("target").join("wheels"), RELEASE)?;
     finish(pip(&python).args(["--no-deps", "--force-reinstall"]).arg(&wheel))?;
     let bare =
         ["build", "--quiet", "--locked", "--release", "--bin", "bare", "--manifest-path", "bindings/vi-py/Cargo.toml"];
@@ -147,21 +147,35 @@ pub(crate) fn prepared(what: &str) -> Result<(PathBuf, PathBuf), Failure> {
     Ok((python, folder))
 }
 
-/// The arguments for a wheel that is given away.
-pub(crate) const RELEASE: [&str; 2] = ["--profile", "release"];
+/// The arguments for a wheel that is used here.
+const RELEASE: &[&str] = &["--profile", "release"];
+
+/// Those for a wheel that is given away: on Linux it is linked by zig to the interface of glibc 2.28, which systems have had since 2018.
+pub(crate) const PORTABLE: &[&str] = if cfg!(target_os = "linux") {
+    &["--profile", "release", "--zig", "--compatibility", "manylinux_2_28"]
+} else {
+    RELEASE
+};
+
+/// What a portable wheel is linked by.
+const LINKER: &str = "python/release.txt";
 
 /// Builds one wheel of the package in `package` into `wheels`, from which older ones are removed; `profile` is that, and what features it has.
 pub(crate) fn build(package: &Path, folder: &Path, wheels: &Path, profile: &[&str]) -> Result<PathBuf, Failure> {
     remove(wheels, "whl")?;
-    let maturin = program(&folder.join("venv"), "maturin");
+    let python = program(&folder.join("venv"), "python");
+    if profile.contains(&"--zig") {
+        install(&python, folder, LINKER)?;
+    }
     finish(
-        Command::new(maturin)
+        Command::new(program(&folder.join("venv"), "maturin"))
             .current_dir(package)
             .env("CARGO_TARGET_DIR", bindings())
+            .env("CARGO_ZIGBUILD_PYTHON_PATH", &python)
             .args(["build", "--quiet", "--locked"])
             .args(profile)
             .arg("--interpreter")
-            .arg(program(&folder.join("venv"), "python"))
+            .arg(&python)
             .arg("--out")
             .arg(wheels),
     )?;
@@ -186,9 +200,12 @@ mod tests {
 
     #[test]
     fn every_requirement_is_pinned() {
-        let requirements = fs::read_to_string(root().join(REQUIREMENTS)).unwrap();
-        let mut lines = requirements.lines().filter(|line| !line.starts_with('#'));
-        assert!(lines.all(|line| line.split("==").count() == 2));
+        let read = |name| fs::read_to_string(root().join(name)).unwrap();
+        let requirements = read(REQUIREMENTS);
+        for text in [&requirements, &read(LINKER)] {
+            let mut lines = text.lines().filter(|line| !line.starts_with('#'));
+            assert!(lines.all(|line| line.split("==").count() == 2));
+        }
         for package in
             ["maturin", "scikit-learn", "river", "pandas", "polars", "pyarrow", "scipy", "pytest", "abi3audit"]
         {

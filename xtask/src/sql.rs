@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-use crate::python::{RELEASE, build};
+use crate::python::{PORTABLE, build};
 use crate::run::{Failure, bindings, cargo, finish, root};
 use crate::venv::{environment, install, pip, python};
 
@@ -75,7 +75,7 @@ fn package(test: bool) -> Result<(), Failure> {
     install(&python, &folder, REQUIREMENTS)?;
     // Beside the wheel of the package `rvi`, where both are to be given away.
     let wheels = if test { folder.join("wheels") } else { root().join("target").join("wheels").join("datafusion") };
-    let profile: &[_] = if test { &["--profile", "dev", "--features", "tested"] } else { &RELEASE };
+    let profile: &[_] = if test { &["--profile", "dev", "--features", "tested"] } else { PORTABLE };
     let wheel = build(&package, &folder, &wheels, profile)?;
     println!("The wheel: {}", wheel.display());
     if !test {

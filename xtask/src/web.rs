@@ -2,8 +2,12 @@
 
 use std::env;
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
 
 use crate::packages::{WASM, has_std};
 use crate::run::{Failure, cannot, cargo, finish, root};
@@ -71,7 +75,10 @@ fn build() -> Result<PathBuf, Failure> {
         fs::copy(&from, &to).map_err(|error| cannot("copy", &from, &error))?;
     }
     let script = page.join("rvi.wasm.js");
-    let text = format!("// The program, made by `cargo xtask web`.\nself.rviProgram = \"{}\";\n", base64(&program));
+    let mut packed = GzEncoder::new(Vec::new(), Compression::best());
+    let packed = packed.write_all(&program).and_then(|()| packed.finish());
+    let packed = packed.map_err(|error| cannot("pack", &script, &error))?;
+    let text = format!("// The program, made by `cargo xtask web`.\nself.rviProgram = \"{}\";\n", base64(&packed));
     fs::write(&script, text).map_err(|error| cannot("write", &script, &error))?;
     Ok(page)
 }

@@ -29,12 +29,12 @@
 //! | `vi_components(pool)` | list of structs of `name`, `value`, `lower`, `upper`: standard deviations over the groups, correlations, the noise |
 //! | `vi_effects(pool[, key])` | list of structs of `group`, `effect`, `mean`, `deviation`, `lower`, `upper`: of all groups, or of one |
 //! | `vi_predict_group(['level=0.9',] pool, key, x…)` | as `vi_predict`, for a row of a group; of a new one for a null or a key that no group has |
-//! | `vi_robust(['CR0',] pool)` | least squares with cluster-robust errors, as `vi_coefficients`; as [`vi_sums::RobustSpec`] reads them |
+//! | `vi_robust(['CR0',] pool[, 'a, b'])` | least squares with cluster-robust errors, as `vi_coefficients`; as [`vi_sums::RobustSpec`] reads them |
 //! | `vi_subtract(posterior, posterior)` | the first without the rows of the second |
 //! | `vi_factors(at, pass)` | what stands for the rows of a pass, as a posterior of these rows: to be subtracted, or Newton's next step |
 //! | `vi_newton(at, pass[, share])` | struct of `posterior` (Newton's step or a share of it), `bound` on the evidence at the place, `size` of the full step in standard deviations |
 //! | `vi_predict(['level=0.9',] posterior, x…)` | struct of `mean`, `variance`, `lower`, `upper` |
-//! | `vi_coefficients(posterior)` | list of structs of `mean`, `deviation`, `lower`, `upper`, the intercept first |
+//! | `vi_coefficients(posterior[, 'a, b'])` | list of structs of `name`, `mean`, `deviation`, `lower`, `upper`, the intercept first |
 //! | `vi_evidence(posterior)` | `log p(y)` in nats |
 //! | `vi_sample(posterior, seed)` | one draw of the weights, the intercept first |
 //! | `vi_describe(posterior)` | struct of `kind`, `inputs`, `rows`, `skipped` |

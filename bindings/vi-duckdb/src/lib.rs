@@ -40,9 +40,16 @@ fn register(catalogue: &Catalogue<'_>) -> Result<(), ExtensionError> {
         set.with::<scalar::Effects>().with::<scalar::EffectsOf<false>>().with::<scalar::EffectsOf<true>>()
     })?;
     catalogue.scalar("vi_predict_group", scalar::predict_group)?;
-    catalogue.scalar("vi_robust", |set| set.with::<scalar::Robust<false>>().with::<scalar::Robust<true>>())?;
+    catalogue.scalar("vi_robust", |set| {
+        set.with::<scalar::Robust<false, false>>()
+            .with::<scalar::Robust<true, false>>()
+            .with::<scalar::Robust<false, true>>()
+            .with::<scalar::Robust<true, true>>()
+    })?;
     catalogue.scalar("vi_predict", scalar::predict)?;
-    catalogue.scalar("vi_coefficients", Form::with::<scalar::Coefficients>)?;
+    catalogue.scalar("vi_coefficients", |set| {
+        set.with::<scalar::Coefficients<false>>().with::<scalar::Coefficients<true>>()
+    })?;
     catalogue.scalar("vi_subtract", Form::with::<scalar::Subtract>)?;
     catalogue.scalar("vi_factors", Form::with::<scalar::Factors>)?;
     catalogue.scalar("vi_newton", |set| set.with::<scalar::Newton<false>>().with::<scalar::Newton<true>>())?;

@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 
 use quack_rs::scalar::ScalarFunctionSetBuilder;
 use vi_core::check;
-use vi_sums::{Posterior, Predicted, Predictor, SumsError, Weight};
+use vi_sums::{Coefficient, Posterior, Predicted, Predictor, SumsError, Weight};
 
 use crate::Fault;
 use crate::ffi::{Description, Features, Given, Input, Kind, Scalar, Texts, for_columns};
@@ -125,21 +125,40 @@ fn level(text: &str) -> Result<f64, Fault> {
     Ok(level)
 }
 
-/// `vi_coefficients(posterior)`: the weights, the intercept first.
-pub(crate) struct Coefficients;
+/// `vi_coefficients(posterior)`: the weights, the intercept first; or, where `NAMED`, `vi_coefficients(posterior, 'a, b')`.
+pub(crate) struct Coefficients<const NAMED: bool>;
 
-impl Scalar for Coefficients {
+impl<const NAMED: bool> Scalar for Coefficients<NAMED> {
     const NAME: &'static str = "vi_coefficients";
-    type Answer = Vec<Weight>;
+    type Answer = Vec<Coefficient>;
 
     fn takes() -> Vec<Kind> {
-        vec![Kind::Bytes]
+        [Kind::Bytes].into_iter().chain(NAMED.then_some(Kind::Text)).collect()
     }
 
-    fn answers(input: &Input<'_>) -> Result<impl FnMut(usize) -> Result<Option<Vec<Weight>>, Fault>, Fault> {
+    fn answers(input: &Input<'_>) -> Result<impl FnMut(usize) -> Result<Option<Self::Answer>, Fault>, Fault> {
         let mut records = Records::new(input.bytes(0)?);
-        Ok(move |row| Ok(records.get(row, |posterior| ready(&posterior)?.weights(LEVEL))?.cloned()))
+        let names = if NAMED { Some(input.texts(1)?) } else { None };
+        Ok(move |row| {
+            let make = |posterior: Posterior| Ok((posterior.inputs(), ready(&posterior)?.weights(LEVEL)?));
+            records.get(row, make)?.map_or(Ok(None), |(inputs, weights)| named(weights, *inputs, names.as_ref(), row))
+        })
     }
+}
+
+/// The weights of a row with the names that its text gives; `None` where that is null.
+fn named(
+    weights: &[Weight],
+    inputs: usize,
+    names: Option<&Texts<'_>>,
+    row: usize,
+) -> Result<Option<Vec<Coefficient>>, Fault> {
+    let names = match names.map(|names| names.get(row)) {
+        None => None,
+        Some(None) => return Ok(None),
+        Some(Some(text)) => Some(std::str::from_utf8(text).map_err(|_| Fault::Text)?),
+    };
+    Ok(Some(Coefficient::named(weights.to_vec(), inputs, names)?))
 }
 
 /// `vi_subtract(posterior, posterior)`: the first without the rows of the second.

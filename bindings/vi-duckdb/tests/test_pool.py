@@ -115,6 +115,9 @@ def test_cluster_robust_errors(clinics):
     np.testing.assert_allclose([own["deviation"] for own in plain], errors, rtol=1e-10)
     wider = np.sqrt(13 / 12 * (len(y) - 1) / (len(y) - 3))
     np.testing.assert_allclose([own["deviation"] for own in corrected], errors * wider, rtol=1e-10)
+    named = db.execute(f"SELECT vi_robust('CR0', p, 'age, dose'), vi_robust(p, 'age, dose') FROM (SELECT vi_pool(g, m) AS p FROM {PARTS})").fetchone()
+    assert [[own["name"] for own in each] for each in named] == [["intercept", "age", "dose"]] * 2
+    assert [own["deviation"] for own in named[0]] == [own["deviation"] for own in plain]
 
 
 def test_what_cannot_be_pooled_is_named(clinics):

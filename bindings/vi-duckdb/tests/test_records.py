@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import Fit, Linear, rows, table
+from conftest import Fit, Linear, refused, rows, table
 
 
 @pytest.fixture
@@ -100,3 +100,17 @@ def test_one_pass_over_classes_and_counts(db):
         query = "SELECT vi_coefficients(vi_merge(m)) FROM (SELECT vi_glm('" + family + "', y, l) AS m FROM t GROUP BY g)"
         for weight, one in zip(db.execute(query).fetchall()[0][0], found, strict=True):
             assert abs(weight["mean"] - one["mean"]) < one["deviation"], family
+
+
+def test_weights_have_the_names_of_their_inputs(db):
+    of = "SELECT [w.name for w in {}] FROM (SELECT vi_linear(y, a, b) AS m FROM (VALUES (1.0, 2.0, 3.0), (2.0, 1.0, 0.5), (4.0, 0.0, 1.0)) AS t(y, a, b))"
+
+    def names(call):
+        return db.execute(of.format(call)).fetchone()[0]
+
+    assert names("vi_coefficients(m)") == ["intercept", "x1", "x2"]
+    assert names("vi_coefficients(m, 'dep_delay, distance')") == ["intercept", "dep_delay", "distance"]
+    assert names("vi_coefficients(m, NULL::VARCHAR)") is None
+    refused(db, of.format("vi_coefficients(m, 'dep_delay')"), "names")
+    plain = "SELECT [w.name for w in vi_coefficients(vi_linear('intercept=0', y, a), 'a')] FROM (VALUES (1.0, 2.0)) AS t(y, a)"
+    assert db.execute(plain).fetchone()[0] == ["a"]

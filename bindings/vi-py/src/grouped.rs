@@ -11,7 +11,7 @@ use vi_models::online::{Component, GroupEffects, GroupedGlm, GroupedLinear, Grou
 use vi_models::{Interval, Marginal, ModelError};
 
 use crate::fault::{Fault, freely, locked};
-use crate::parts::parts;
+use crate::parts::{numbers_of, parts};
 use crate::rows::{Numbers, RowsArgument, array, in_place, numbers};
 
 type Array<'py> = Bound<'py, PyArrayDyn<f64>>;
@@ -196,14 +196,15 @@ impl Grouped {
         })
     }
 
-    /// Names of the common weights, their means and standard deviations.
-    fn coefficients<'py>(&self, py: Python<'py>) -> PyResult<(Vec<String>, Array<'py>, Array<'py>)> {
-        let found = freely(py, || Ok(each!(&*locked(&self.model)?, own => own.coefficients())?))?;
-        let n = found.len();
-        let mean = found.iter().map(|of| of.belief.mean()).collect();
-        let deviation = found.iter().map(|of| of.belief.standard_deviation()).collect();
-        let names = found.into_iter().map(|of| of.name).collect();
-        Ok((names, array(py, mean, &[n])?, array(py, deviation, &[n])?))
+    /// Names, then mean, standard deviation, interval and probability above 0 of each common weight (`coefficients × 5`).
+    fn coefficients<'py>(&self, py: Python<'py>, level: f64) -> PyResult<(Vec<String>, Array<'py>)> {
+        let (names, values) = freely(py, || {
+            let found = each!(&*locked(&self.model)?, own => own.coefficients())?;
+            let values: Vec<[f64; 5]> = found.iter().map(|own| numbers_of(own, level)).collect::<Result<_, _>>()?;
+            Ok((found.into_iter().map(|own| own.name).collect::<Vec<_>>(), values))
+        })?;
+        let width = names.len();
+        Ok((names, array(py, values.into_iter().flatten().collect(), &[width, 5])?))
     }
 
     /// `(name, value, lower, upper)` of each component of variance.

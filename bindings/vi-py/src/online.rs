@@ -18,7 +18,7 @@ use vi_terms::table::of_model;
 
 use crate::fault::{Fault, freely, locked, threads};
 use crate::learn::learn;
-use crate::parts::{Flat, MOST, OwnRow, memory_for, observe, observed, parts, room, told};
+use crate::parts::{Flat, MOST, OwnRow, memory_for, numbers_of, observe, observed, parts, room, told};
 use crate::record::{self, Beside};
 use crate::rows::{Numbers, RowsArgument, array, numbers};
 
@@ -481,9 +481,7 @@ impl Online {
             let names: Vec<String> = all.first().into_iter().flatten().map(|own| own.name.clone()).collect();
             let mut values = Vec::new();
             for own in all.iter().flatten() {
-                let interval = own.belief.interval(level)?;
-                let (mean, deviation) = (own.belief.mean(), own.belief.standard_deviation());
-                values.extend([mean, deviation, interval.lower, interval.upper, 1.0 - own.belief.cdf(0.0)]);
+                values.extend(numbers_of(own, level)?);
             }
             Ok((names, all.len(), values))
         })?;

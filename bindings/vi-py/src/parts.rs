@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use vi_core::Row;
-use vi_models::online::{Draw, Model, Observation, OnlineInfo};
+use vi_models::online::{Coefficient, Draw, Model, Observation, OnlineInfo};
 
 use crate::fault::Fault;
 use crate::rows::{Numbers, numbers};
@@ -135,4 +135,11 @@ pub(crate) fn told<'py>(py: Python<'py>, info: &OnlineInfo) -> PyResult<Bound<'p
     told.set_item("refused", info.refused)?;
     told.set_item("advice", info.advice.to_string())?;
     Ok(told)
+}
+
+/// Mean, standard deviation, interval and probability above 0 of a coefficient.
+pub(crate) fn numbers_of(own: &Coefficient, level: f64) -> Result<[f64; 5], Fault> {
+    let interval = own.belief.interval(level)?;
+    let (mean, deviation) = (own.belief.mean(), own.belief.standard_deviation());
+    Ok([mean, deviation, interval.lower, interval.upper, 1.0 - own.belief.cdf(0.0)])
 }

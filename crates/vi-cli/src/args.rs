@@ -8,6 +8,8 @@ use vi_models::online::BeliefKind;
 use vi_terms::Shape;
 use vi_terms::table::{Input, InputFormat, Intervals, NOTHING, Options, RANK};
 
+use crate::output::format_of;
+
 const EXIT_CODES: &str = "\
 Exit codes: 0, success, or the reader closed the output; 1, an error in the data or the model, in one line \
 with its place and its remedy; 2, an error in the command line; 130, stopped by Ctrl-C, after the model was stored.";
@@ -196,27 +198,44 @@ pub(crate) struct Update {
     pub(crate) show: Show,
 }
 
+/// The table that a command writes for the rows of a file.
+#[derive(Debug, Group)]
+pub(crate) struct TableArgs {
+    /// File for the table (default: standard output).
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Format of the table (default: by the name of the output, else CSV).
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    to: Option<Format>,
+    /// Write a JSON object on each line, as `--to jsonl`.
+    #[arg(long, conflicts_with = "to")]
+    json: bool,
+    /// Probability of each interval.
+    #[arg(long, value_name = "SHARE", default_value_t = 0.9, value_parser = share)]
+    pub(crate) level: f64,
+    /// Columns of the input that are written beside the others of the table, such as an identifier.
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub(crate) keep: Vec<String>,
+}
+
+impl TableArgs {
+    pub(crate) fn format(&self) -> Format {
+        let asked = if self.json { Some(Format::Jsonl) } else { self.to };
+        asked.unwrap_or_else(|| format_of(self.output.as_deref()))
+    }
+}
+
 #[derive(Debug, Group)]
 pub(crate) struct Predict {
     /// The stored model.
     pub(crate) model: PathBuf,
     #[command(flatten)]
     pub(crate) input: InputArgs,
-    /// File for the predictions (default: standard output).
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-    /// Format of the predictions (default: by the name of the output, else CSV).
-    #[arg(long, value_enum, value_name = "FORMAT")]
-    pub(crate) to: Option<Format>,
-    /// Probability of each interval.
-    #[arg(long, value_name = "SHARE", default_value_t = 0.9, value_parser = share)]
-    pub(crate) level: f64,
+    #[command(flatten)]
+    pub(crate) table: TableArgs,
     /// Re-map the intervals by the record of the model's predictions, so that they hold as often as they say whatever the data do (of classes: sets).
     #[arg(long)]
     pub(crate) certified: bool,
-    /// Columns of the input that are written beside the predictions, such as an identifier.
-    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
-    pub(crate) keep: Vec<String>,
 }
 
 #[derive(Debug, Group)]
@@ -225,21 +244,11 @@ pub(crate) struct Explain {
     pub(crate) model: PathBuf,
     #[command(flatten)]
     pub(crate) input: InputArgs,
-    /// File for the explanations (default: standard output).
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-    /// Format of the explanations (default: by the name of the output, else CSV).
-    #[arg(long, value_enum, value_name = "FORMAT")]
-    pub(crate) to: Option<Format>,
-    /// Probability of each interval.
-    #[arg(long, value_name = "SHARE", default_value_t = 0.9, value_parser = share)]
-    pub(crate) level: f64,
+    #[command(flatten)]
+    pub(crate) table: TableArgs,
     /// Number of parts of a row to print, the largest first; the others are one line together.
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) top: usize,
-    /// Columns of the input that are written beside the parts of each row, such as an identifier.
-    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
-    pub(crate) keep: Vec<String>,
 }
 
 impl Predict {

@@ -57,10 +57,10 @@ fn apart(command: &Command) -> Result<(), CliError> {
             (args.output.as_ref(), Some(&args.show), read)
         }
         Command::Predict(args) => {
-            (args.output.as_ref(), None, [one(MODEL, &args.model), one(DATA, &args.input.data)].concat())
+            (args.table.output.as_ref(), None, [one(MODEL, &args.model), one(DATA, &args.input.data)].concat())
         }
         Command::Explain(args) => {
-            (args.output.as_ref(), None, [one(MODEL, &args.model), one(DATA, &args.input.data)].concat())
+            (args.table.output.as_ref(), None, [one(MODEL, &args.model), one(DATA, &args.input.data)].concat())
         }
         Command::Inspect(args) => {
             let rows = args.robust.iter().map(|path| (DATA, path.as_path()));

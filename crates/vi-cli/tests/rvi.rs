@@ -61,6 +61,7 @@ fn a_strangers_file_gives_a_model_with_no_option_but_the_target() {
     assert_eq!(plain.lines().next(), Some("row,mean,sd,lower,upper"));
     assert_eq!(plain.lines().count(), 501);
     let as_json = told(&folder, "predict sales.rvi later.csv --to jsonl");
+    assert_eq!(told(&folder, "predict sales.rvi later.csv --json"), as_json);
     let first = json(as_json.lines().next().unwrap());
     let fields: Vec<f64> = plain.lines().nth(1).unwrap().split(',').map(|field| field.parse().unwrap()).collect();
     assert_eq!((first["row"].as_f64(), first["mean"].as_f64()), (Some(fields[0]), Some(fields[1])));

@@ -47,6 +47,7 @@
 
 #![cfg_attr(doctest, doc = include_str!("../README.md"))]
 
+mod coefficient;
 mod error;
 mod family;
 mod glm;
@@ -58,6 +59,7 @@ pub mod posterior;
 mod predictor;
 mod spec;
 
+pub use coefficient::Coefficient;
 pub use error::SumsError;
 pub use family::Family;
 pub use glm::{At, GlmPosterior, GlmPrior, Newton, OnePass, PassSums};

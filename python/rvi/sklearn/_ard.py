@@ -8,6 +8,10 @@ from .._rvi import HorseshoeClass, HorseshoeNumber, VbClass, VbNumber
 from . import _rows
 from ._intervals import together
 from ._online import Tabular, atomic
+from ._show import Summary, columns_of, holds
+
+#: The draws from which a summary takes its intervals.
+DRAWS = 4000
 
 
 class Relevance(Tabular):
@@ -48,6 +52,35 @@ class Relevance(Tabular):
     def info_(self):
         """Report of the fit: iterations, bounds, condition, collinear columns, advice (a dictionary)."""
         return self._fitted().info()
+
+    def summary(self, level=0.9):
+        """The model in a table: of each coefficient its interval, its sign and how much the rows determine it.
+
+        Parameters
+        ----------
+        level : float, default=0.9
+            Mass of the intervals, which are quantiles of 4000 draws.
+
+        Returns
+        -------
+        text : Summary
+            A `str`, which notebooks show as a table. ``relevance`` is that of `relevance_`.
+        """
+        level = _rows.level(level)
+        weights, intercepts = self.sample_weights(DRAWS)
+        draws = np.column_stack([intercepts, weights])
+        ends = np.quantile(draws, [0.5 - level / 2, 0.5 + level / 2], axis=0)
+        values = np.column_stack([draws.mean(axis=0), draws.std(axis=0), *ends, (draws > 0).mean(axis=0), [np.nan, *self.relevance_]])
+        columns, info = [*columns_of(level), "relevance"], self.info_
+        if hasattr(self, "classes_"):
+            columns.append("odds ratio")
+            values = np.column_stack([values, np.exp(values[:, 0])])
+        rows = dict(zip(["intercept", *self._names()], values, strict=True))
+        if not self.fit_intercept:
+            del rows["intercept"]
+        prior = self.ard if isinstance(self.ard, str) else "horseshoe" if self.ard else "one shrinkage"
+        facts = {"weights": prior, "log evidence": f"{self.evidence_:.2f} nats"}
+        return Summary.of(f"{type(self).__name__}: {info['advice']}", facts, columns, {"": rows}, holds(level))
 
     def sample_weights(self, n_samples=1, random_state=0):
         """Draws of the weights from the posterior.

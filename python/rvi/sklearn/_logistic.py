@@ -329,6 +329,22 @@ class BayesianLogisticRegression(ClassifierMixin, OnlineEstimator):
             return weights[:, 0], intercepts[:, 0], noise
         return np.insert(weights, 0, 0.0, axis=1), np.insert(intercepts, 0, 0.0, axis=1), noise
 
+    def _under_draws(self, X, draws, seed, offset=None, **sizes):
+        if len(self.classes_) == 2:
+            return super()._under_draws(X, draws, seed, offset, **sizes)
+        X, (weights, intercepts) = self._checked(X, reset=False), draws
+        scores = np.asarray(X @ weights.reshape(-1, X.shape[1]).T).reshape(X.shape[0], *intercepts.shape) + intercepts
+        scores -= scores.max(axis=-1, keepdims=True)
+        log_p = np.swapaxes(scores - np.log(np.exp(scores).sum(axis=-1, keepdims=True)), 0, 1)
+
+        def under(labels):
+            if labels is None:
+                # The largest of log probabilities with Gumbel noise is a draw of the class.
+                return np.argmax(log_p + np.random.default_rng(seed).gumbel(size=log_p.shape), axis=-1).astype(np.float64)
+            return np.take_along_axis(log_p, labels.astype(np.intp)[None, :, None], axis=-1)[..., 0]
+
+        return under
+
     def _family_name(self):
         return "logit" if len(self.classes_) == 2 else "softmax"
 

@@ -16,7 +16,7 @@ from .._arviz import inference_data
 from .._compat import validate_data
 from .._rvi import Online
 from . import _rows, _tables
-from ._show import Shown
+from ._show import InNotebooks, Shown
 from ._state import Stored
 
 
@@ -60,7 +60,7 @@ def _update(model, X, told, part):
     model.update(_rows.rows(X[part]), *(None if own is None else own[part] for own in told))
 
 
-class Tabular(BaseEstimator):
+class Tabular(InNotebooks, BaseEstimator):
     """Validation of tables, arrays and sparse matrices, columns told apart by name."""
 
     _sparse = True
@@ -73,9 +73,6 @@ class Tabular(BaseEstimator):
                 hint = f": did you mean {near[0]!r}?" if near else f"; its arguments are {', '.join(known)}"
                 raise TypeError(f"{cls.__name__} has no argument {name!r}{hint}")
         return super().__new__(cls)
-
-    def __sklearn_is_fitted__(self):
-        return hasattr(self, "_model")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -432,6 +429,11 @@ class OnlineEstimator(Shown, Stored, Tabular):
             self._moments = _together(getattr(self, "_moments", None), getattr(other, "_moments", None))
         return self
 
+    def _under_draws(self, X, draws, seed, offset=None, **sizes):
+        """A function of labels: the log likelihood of each row under each of the draws that `_draws` gives for a seed, or without labels a label."""
+        model, rows, *beside = self._asked(X, offset, **sizes)
+        return lambda labels: model.under_draws(rows, len(draws[1]), seed, labels, *beside)
+
     def to_arviz(self, n_samples=1000, random_state=0, *, chains=4, X=None, y=None, offset=None, exposure=None, trials=None):
         """Independent joint draws of the posterior for ArviZ, in chains, as its tools expect them.
 
@@ -454,7 +456,8 @@ class OnlineEstimator(Shown, Stored, Tabular):
         -------
         data : arviz.InferenceData or xarray.DataTree
             As the version of ArviZ has it. The posterior has ``intercept``, ``coef`` with the names of the inputs, and ``sigma``, the deviation of the
-            noise of a number. Several classes, counts with a learned spread and heavy tails have the posterior alone: `ValueError` with rows.
+            noise of a number. Classes are numbered in the order of ``classes_``. Counts with a learned spread and heavy tails have the posterior alone:
+            `ValueError` with rows.
         """
         chains, count = int(chains), int(n_samples) * int(chains)
         if chains < 1 or count < 1:
@@ -465,15 +468,15 @@ class OnlineEstimator(Shown, Stored, Tabular):
         if y is not None and X is None:
             raise ValueError("y needs the rows X that it belongs to")
         if X is not None:
-            model, rows, *beside = self._asked(X, offset, exposure=exposure, trials=trials)
+            under = self._under_draws(X, (weights, intercepts), seed, offset, exposure=exposure, trials=trials)
             try:
-                groups["posterior_predictive"] = {"y": model.under_draws(rows, count, seed, None, *beside)}
+                groups["posterior_predictive"] = {"y": under(None)}
             except ValueError as error:
                 if "given one draw" not in str(error):
                     raise
-                raise ValueError("several classes, learned spreads and heavy tails have draws of the posterior alone: leave X out") from error
+                raise ValueError("learned spreads and heavy tails have draws of the posterior alone: leave X out") from error
             if y is not None:
                 labels = self._labels_of(y)
-                groups["log_likelihood"] = {"y": model.under_draws(rows, count, seed, labels, *beside)}
+                groups["log_likelihood"] = {"y": under(labels)}
                 groups["observed_data"] = {"y": labels}
         return inference_data(groups, chains, {"coef": self._names()})

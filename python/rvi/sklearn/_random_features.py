@@ -10,6 +10,7 @@ from ._linear import BayesianLinearRegression
 from ._logistic import BayesianLogisticRegression
 from ._online import Tabular, atomic
 from ._regression import Distributions
+from ._show import Summary
 
 #: Rows, and length scales in units of the root of the number of inputs, among which the evidence chooses.
 TRIED_ROWS, TRIED_SCALES = 500, (0.25, 0.5, 1.0, 2.0, 4.0)
@@ -59,16 +60,19 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tabular)
 
     def _choose(self, X, y, weight):
         """Scales of the inputs and the length scale by the first rows, then the features."""
-        self._centre, scale = X.mean(axis=0), X.std(axis=0)
+        if weight is None:
+            self._centre, scale = X.mean(axis=0), X.std(axis=0)
+        else:
+            weight = _rows.weights(weight, X, may_be_zero=False)
+            self._centre = np.average(X, axis=0, weights=weight)
+            scale = np.sqrt(np.average((X - self._centre) ** 2, axis=0, weights=weight))
         self._scale = np.where(scale > 0, scale, 1.0)
         self._seed = _rows.seed(self.random_state)
         if isinstance(self.length_scale, str):
             if self.length_scale != "evidence":
                 raise ValueError(f"length_scale must be 'evidence' or positive numbers, not {self.length_scale!r}")
             root = float(np.sqrt(X.shape[1]))
-            if weight is not None:
-                weight = _rows.weights(weight, X, may_be_zero=False)[:TRIED_ROWS]
-            tried = X[:TRIED_ROWS], y[:TRIED_ROWS], weight
+            tried = X[:TRIED_ROWS], y[:TRIED_ROWS], None if weight is None else weight[:TRIED_ROWS]
             found = [(self._evidence(scale * root, *tried), scale * root) for scale in TRIED_SCALES]
             self.length_scale_ = max(found)[1]
         else:
@@ -114,6 +118,20 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tabular)
     def info_(self):
         """Rows, evidence, prior scales, digits left, advice of the model on the features (a dictionary)."""
         return self._fitted().info_
+
+    def summary(self):
+        """The model in a table: family, rows, noise, kernel and evidence; its weights, which are of random features, are left out.
+
+        Returns
+        -------
+        text : Summary
+            A `str`, which notebooks show as a table.
+        """
+        of_features = self._fitted().summary()
+        scales = ", ".join(f"{scale:.4g}" for scale in np.atleast_1d(self.length_scale_))
+        kernel = f"{self.kernel}, length scale {scales} in deviations of the inputs, {self.n_frequencies} frequencies"
+        head = f"{type(self).__name__}:{of_features.head.partition(':')[2]}"
+        return Summary.of(head, {**of_features.facts, "kernel": kernel}, [], {}, "`predict` gives each row its interval.")
 
     def certificate(self, X=None, y=None):
         """The findings about the model on the features that have a consequence; see `BayesianLinearRegression.certificate`.

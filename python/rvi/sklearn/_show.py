@@ -11,6 +11,11 @@ RATIOS = {"Two": "odds ratio", "Classes": "odds ratio", "Trials": "odds ratio", 
           "ZeroInflated": "rate ratio"}
 
 
+def _cell(value):
+    """A number as it is shown; nothing where there is none."""
+    return "" if np.isnan(value) else f"{value:.4g}"
+
+
 class Summary(str):
     """Text with a form in HTML, which notebooks show.
 
@@ -37,7 +42,7 @@ class Summary(str):
         for title, rows in tables.items():
             lines += [title] if title else []
             lines.append(f"{'':{width}}  " + " ".join(f"{name:>11}" for name in columns))
-            lines += [f"{name:{width}}  " + " ".join(f"{value:11.4g}" for value in row) for name, row in rows.items()]
+            lines += [f"{name:{width}}  " + " ".join(f"{_cell(value):>11}" for value in row) for name, row in rows.items()]
         text = cls("\n".join([*lines, note]))
         text.head, text.facts, text.columns, text.tables, text.note = head, facts, columns, tables, note
         return text
@@ -53,13 +58,38 @@ class Summary(str):
             parts += [f"<p>{escape(title)}</p>"] if title else []
             parts.append(f"<table><thead><tr><th></th>{titles}</tr></thead><tbody>")
             for name, row in rows.items():
-                parts.append(f"<tr><th>{escape(name)}</th>{''.join(f'<td>{value:.4g}</td>' for value in row)}</tr>")
+                parts.append(f"<tr><th>{escape(name)}</th>{''.join(f'<td>{_cell(value)}</td>' for value in row)}</tr>")
             parts.append("</tbody></table>")
         return "\n".join([*parts, f"<p>{escape(self.note)}</p>"])
 
 
+def columns_of(level):
+    """The columns of a coefficient: mean, deviation, ends of the interval of mass `level`, sign."""
+    tail = 50 * (1 - level)
+    return ["mean", "sd", f"{tail:.3g} %", f"{100 - tail:.3g} %", "P(> 0)"]
+
+
+def holds(level):
+    return f"Intervals hold {100 * level:g} % of the posterior."
+
+
+class InNotebooks:
+    """An estimator with a `summary`, which notebooks show."""
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_model")
+
+    def _repr_html_(self):
+        if not self.__sklearn_is_fitted__():
+            return f"<pre>{escape(repr(self))}</pre>"
+        return self.summary()._repr_html_()
+
+    def _repr_mimebundle_(self, **_options):
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+
 class Shown:
-    """`summary` and the HTML that notebooks show."""
+    """The `summary` of a model of rows and coefficients."""
 
     def summary(self, level=0.9, names=None, X=None, y=None, clusters=None):
         """The model in a table: family, rows, noise, health, and of each coefficient its interval, its sign and, of odds and rates, its ratio.
@@ -99,17 +129,15 @@ class Shown:
             "R² (adjusted)": self._explained(info["noise"]),
         }
         facts |= {name: f"{value:.4g}" for name, value in told.items() if value is not None}
-        note, robust = f"Intervals hold {100 * level:g} % of the posterior.", None
+        note, robust = holds(level), None
         if X is not None:
             if kind not in ("Classes", "Ordered") and _settings.belief(self.belief, inputs) in ("Full", "SquareRoot"):
                 robust = self.robust_errors(X, y, clusters)
             facts[f"{'accuracy' if hasattr(self, 'classes_') else self._score_name()} of the rows given"] = f"{self.score(X, y):.4g}"
         facts["log evidence"] = f"{info['evidence']:.2f} nats"
-        tail = 50 * (1 - level)
-        ends = [f"{tail:.3g} %", f"{100 - tail:.3g} %"]
-        columns, ratio = ["mean", "sd", *ends, "P(> 0)"], RATIOS.get(kind)
+        columns, ratio = columns_of(level), RATIOS.get(kind)
         if ratio is not None:
-            columns += [ratio, *ends]
+            columns += [ratio, *columns[2:4]]
             with np.errstate(over="ignore"):
                 values = np.concatenate([values, np.exp(values[..., [0, 2, 3]])], axis=-1)
         if robust is not None:
@@ -132,11 +160,3 @@ class Shown:
         """The share of the variance of a number that the inputs explain, where its labels are known."""
         count, _, squares = getattr(self, "_moments", None) or (0, 0.0, 0.0)
         return 1.0 - noise**2 * (count - 1) / squares if count > 1 and squares > 0.0 and noise is not None else None
-
-    def _repr_html_(self):
-        if not hasattr(self, "_model"):
-            return f"<pre>{escape(repr(self))}</pre>"
-        return self.summary()._repr_html_()
-
-    def _repr_mimebundle_(self, **_options):
-        return {"text/plain": repr(self), "text/html": self._repr_html_()}

@@ -8,7 +8,7 @@ use datafusion_common::arrow::array::{
     StructBuilder,
 };
 use datafusion_common::arrow::datatypes::{DataType, Field, Fields, Int64Type};
-use vi_sums::{Posterior, Weight};
+use vi_sums::{Coefficient, Posterior, Weight};
 
 use super::{Function, Records, ready};
 use crate::error::told;
@@ -84,12 +84,37 @@ impl Function for Evidence {
     }
 }
 
-/// `vi_coefficients(posterior)`: a list of weights, the intercept first.
+/// Fields of texts, then of numbers.
+pub(super) fn fields(texts: &[&str], numbers: &[&str]) -> Fields {
+    let text = texts.iter().map(|name| Field::new(*name, DataType::Utf8, true));
+    text.chain(numbers.iter().map(|name| Field::new(*name, DataType::Float64, true))).collect()
+}
+
+/// Appends a struct of such fields.
+pub(super) fn append(out: &mut StructBuilder, texts: &[Option<String>], numbers: &[f64]) {
+    for (i, text) in texts.iter().enumerate() {
+        if let Some(field) = out.field_builder::<StringBuilder>(i) {
+            field.append_option(text.as_ref());
+        }
+    }
+    for (i, number) in numbers.iter().enumerate() {
+        if let Some(field) = out.field_builder::<Float64Builder>(texts.len() + i) {
+            field.append_value(*number);
+        }
+    }
+    out.append(true);
+}
+
+pub(super) fn list(fields: Fields) -> DataType {
+    DataType::List(Arc::new(Field::new_list_field(DataType::Struct(fields), true)))
+}
+
+/// `vi_coefficients(posterior[, 'a, b'])`: a list of weights with the names of their inputs, the intercept first.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Coefficients;
 
-fn weight_fields() -> Fields {
-    ["mean", "deviation", "lower", "upper"].map(|name| Field::new(name, DataType::Float64, true)).into_iter().collect()
+fn coefficient_fields() -> Fields {
+    fields(&["name"], &["mean", "deviation", "lower", "upper"])
 }
 
 /// The numbers of a weight, in the order of the fields.
@@ -97,20 +122,25 @@ pub(super) fn weights(weight: &Weight) -> [f64; 4] {
     [weight.mean, weight.deviation, weight.lower, weight.upper]
 }
 
-/// A list of weights for each row.
-pub(super) fn weight_list(rows: usize, mut of: impl FnMut(usize) -> Result<Option<Vec<Weight>>>) -> Result<ArrayRef> {
-    let mut out = ListBuilder::new(StructBuilder::from_fields(weight_fields(), rows));
+/// A list of weights for each row, from the number of inputs and the weights of each, with the names that a text gives.
+pub(super) fn coefficients(
+    function: &'static str,
+    names: Option<&ArrayRef>,
+    rows: usize,
+    mut of: impl FnMut(usize) -> Result<Option<(usize, Vec<Weight>)>>,
+) -> Result<ArrayRef> {
+    let names = names.map(|names| names.as_string::<i32>());
+    let mut out = ListBuilder::new(StructBuilder::from_fields(coefficient_fields(), rows));
     for t in 0..rows {
-        let found = of(t)?;
-        for weight in found.iter().flatten() {
-            for (i, value) in weights(weight).into_iter().enumerate() {
-                if let Some(field) = out.values().field_builder::<Float64Builder>(i) {
-                    field.append_value(value);
-                }
+        let found = if names.is_some_and(|names| names.is_null(t)) { None } else { of(t)? };
+        let is_there = found.is_some();
+        if let Some((inputs, found)) = found {
+            let names = names.map(|names| names.value(t));
+            for own in Coefficient::named(found, inputs, names).map_err(told(function))? {
+                append(out.values(), &[Some(own.name)], &weights(&own.weight));
             }
-            out.values().append(true);
         }
-        out.append(found.is_some());
+        out.append(is_there);
     }
     Ok(Arc::new(out.finish()))
 }
@@ -119,18 +149,25 @@ impl Function for Coefficients {
     const NAME: &'static str = "vi_coefficients";
 
     fn coerce(found: &[DataType]) -> Result<Vec<DataType>> {
-        one_record(Self::NAME, found)
+        match found {
+            [posterior, names] => Ok(vec![
+                types::record(Self::NAME, "the first argument", posterior)?,
+                types::text(Self::NAME, "the names", names)?,
+            ]),
+            other => one_record(Self::NAME, other),
+        }
     }
 
     fn returns() -> DataType {
-        DataType::List(Arc::new(Field::new_list_field(DataType::Struct(weight_fields()), true)))
+        list(coefficient_fields())
     }
 
     fn invoke(arguments: &[ArrayRef], rows: usize) -> Result<ArrayRef> {
         let mut records = Records::new(Self::NAME, &arguments[0]);
-        weight_list(rows, |t| {
+        coefficients(Self::NAME, arguments.get(1), rows, |t| {
             let found = records.get(t, |posterior| {
-                ready(Self::NAME)(posterior)?.weights(super::predict::LEVEL).map_err(told(Self::NAME))
+                let weights = ready(Self::NAME)(posterior)?.weights(super::predict::LEVEL).map_err(told(Self::NAME))?;
+                Ok((posterior.inputs(), weights))
             })?;
             Ok(found.cloned())
         })

@@ -9,37 +9,12 @@ use datafusion_common::arrow::array::{
 use datafusion_common::arrow::datatypes::{DataType, Field, Fields};
 use vi_sums::{PoolFit, Posterior, RobustSpec};
 
-use super::functions::{one_record, weight_list, weights};
+use super::functions::{append, coefficients, fields, list, one_record, weights};
 use super::predict::LEVEL;
 use super::{Function, Records};
 use crate::error::told;
 use crate::keys::Keys;
 use crate::{SqlError, types};
-
-/// Fields of texts, then of numbers.
-fn fields(texts: &[&str], numbers: &[&str]) -> Fields {
-    let text = texts.iter().map(|name| Field::new(*name, DataType::Utf8, true));
-    text.chain(numbers.iter().map(|name| Field::new(*name, DataType::Float64, true))).collect()
-}
-
-/// Appends a struct of such fields.
-fn append(out: &mut StructBuilder, texts: &[Option<String>], numbers: &[f64]) {
-    for (i, text) in texts.iter().enumerate() {
-        if let Some(field) = out.field_builder::<StringBuilder>(i) {
-            field.append_option(text.as_ref());
-        }
-    }
-    for (i, number) in numbers.iter().enumerate() {
-        if let Some(field) = out.field_builder::<Float64Builder>(texts.len() + i) {
-            field.append_value(*number);
-        }
-    }
-    out.append(true);
-}
-
-fn list(fields: Fields) -> DataType {
-    DataType::List(Arc::new(Field::new_list_field(DataType::Struct(fields), true)))
-}
 
 /// The pool of a posterior, made ready.
 fn fit(function: &'static str) -> impl Fn(&Posterior) -> Result<PoolFit> {
@@ -124,7 +99,7 @@ impl Function for Effects {
     }
 }
 
-/// `vi_robust(['CR0',] pool)`: a list of the weights of least squares with cluster-robust errors, the intercept first.
+/// `vi_robust(['CR0',] pool[, 'a, b'])`: a list of the weights of least squares with cluster-robust errors, the intercept first.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Robust;
 
@@ -132,11 +107,12 @@ impl Function for Robust {
     const NAME: &'static str = "vi_robust";
 
     fn coerce(found: &[DataType]) -> Result<Vec<DataType>> {
+        let text = |argument, found| types::text(Self::NAME, argument, found);
+        let pool = |found| types::record(Self::NAME, "the pool", found);
         match found {
-            [settings, pool] => Ok(vec![
-                types::text(Self::NAME, "the settings", settings)?,
-                types::record(Self::NAME, "the pool", pool)?,
-            ]),
+            [settings, own, names] => Ok(vec![text("the settings", settings)?, pool(own)?, text("the names", names)?]),
+            [settings, own] if types::is_text(settings) => Ok(vec![text("the settings", settings)?, pool(own)?]),
+            [own, names] => Ok(vec![pool(own)?, text("the names", names)?]),
             other => one_record(Self::NAME, other),
         }
     }
@@ -146,17 +122,18 @@ impl Function for Robust {
     }
 
     fn invoke(arguments: &[ArrayRef], rows: usize) -> Result<ArrayRef> {
-        let head = arguments.len() - 1;
+        let head = usize::from(types::is_text(arguments[0].data_type()));
         let settings = (head == 1).then(|| arguments[0].as_string::<i32>());
         let mut records = Records::new(Self::NAME, &arguments[head]);
-        weight_list(rows, |t| {
+        coefficients(Self::NAME, arguments.get(head + 1), rows, |t| {
             if settings.is_some_and(|settings| settings.is_null(t)) {
                 return Ok(None);
             }
             let spec = settings.map_or("", |settings| settings.value(t));
             let spec = RobustSpec::parse(spec).map_err(told(Self::NAME))?;
             let Some(posterior) = records.get(t, |posterior| Ok(posterior.clone()))? else { return Ok(None) };
-            posterior.pool().and_then(|pool| pool.robust(spec)).map(Some).map_err(told(Self::NAME))
+            let weights = posterior.pool().and_then(|pool| pool.robust(spec)).map_err(told(Self::NAME))?;
+            Ok(Some((posterior.inputs(), weights)))
         })
     }
 }

@@ -192,6 +192,7 @@ fn what_cannot_be_pooled_is_named() {
             (format!("SELECT vi_pool('effects=3', g, m) FROM {CLINICS}"), "inputs"),
             (format!("SELECT vi_components(m) FROM {CLINICS}"), "vi-sums/pool"),
             (format!("SELECT vi_predict_group(m, g, 1.0, 2.0) FROM {CLINICS}"), "vi-sums/pool"),
+            (format!("SELECT vi_robust(vi_pool(g, m), 'one, two, three, four') FROM {CLINICS}"), "names"),
             (format!("SELECT vi_robust('CR2', vi_pool(g, m)) FROM {CLINICS}"), "CR2"),
             (format!("SELECT vi_sample(vi_pool(g, m), 1) FROM {CLINICS}"), "draw of the weights of a pool"),
             (format!("SELECT vi_merge(p) FROM (SELECT vi_pool(g, m) AS p FROM {CLINICS} UNION ALL SELECT m FROM {CLINICS})"), "kind"),

@@ -64,6 +64,14 @@ fn answers_are_those_of_the_sums() {
         for (j, weight) in expected.iter().enumerate() {
             assert!((means.value(j) - weight.mean).abs() < 1e-10);
         }
+        for (call, expected) in [
+            ("vi_coefficients(m)", ["intercept", "x1", "x2"]),
+            ("vi_coefficients(m, 'dep_delay, distance')", ["intercept", "dep_delay", "distance"]),
+        ] {
+            let found = column(&engine, &format!("SELECT {call} FROM {model}"), 0).await.as_list::<i32>().value(0);
+            let names = found.as_struct().column_by_name("name").unwrap().as_string::<i32>().clone();
+            assert_eq!(names.iter().flatten().collect::<Vec<_>>(), expected);
+        }
 
         let draws = column(&engine, &format!("SELECT vi_sample(m, g) FROM t, {model} ORDER BY t"), 0).await;
         let draw = |t: usize| draws.as_list::<i32>().value(t).as_primitive::<Float64Type>().values().to_vec();
@@ -94,6 +102,7 @@ fn nulls_are_answered_by_nulls() {
             "SELECT vi_subtract(NULL, NULL)",
             "SELECT vi_sample(NULL, 1)",
             "SELECT vi_coefficients(NULL)",
+            "SELECT vi_coefficients(NULL, 'a')",
             "SELECT vi_describe(NULL)",
             "SELECT vi_predict(NULL, 1.0)",
             "SELECT vi_merge(NULL)",

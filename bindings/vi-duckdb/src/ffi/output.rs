@@ -4,7 +4,7 @@ use libduckdb_sys::duckdb_vector;
 use quack_rs::types::TypeId;
 use quack_rs::vector::complex::{ListVector, StructVector};
 use quack_rs::vector::{ListBuilder, StructWriter, VectorWriter};
-use vi_sums::{GroupEffect, Predicted, VarianceComponent, Weight};
+use vi_sums::{Coefficient, GroupEffect, Predicted, VarianceComponent, Weight};
 
 use super::Kind;
 use crate::Fault;
@@ -172,12 +172,20 @@ impl Told for Predicted {
     }
 }
 
-impl Told for Weight {
+fn numbers(weight: &Weight) -> [f64; 4] {
+    [weight.mean, weight.deviation, weight.lower, weight.upper]
+}
+
+impl Told for Coefficient {
     const FIELDS: &'static [(&'static str, TypeId)] =
-        &[number("mean"), number("deviation"), number("lower"), number("upper")];
+        &[text("name"), number("mean"), number("deviation"), number("lower"), number("upper")];
+
+    fn texts(&self) -> Vec<Option<String>> {
+        vec![Some(self.name.clone())]
+    }
 
     fn numbers(&self) -> [f64; 4] {
-        [self.mean, self.deviation, self.lower, self.upper]
+        numbers(&self.weight)
     }
 }
 
@@ -203,7 +211,7 @@ impl Told for GroupEffect {
     }
 
     fn numbers(&self) -> [f64; 4] {
-        self.weight.numbers()
+        numbers(&self.weight)
     }
 }
 

@@ -3,9 +3,9 @@
 use std::marker::PhantomData;
 
 use quack_rs::scalar::ScalarFunctionSetBuilder;
-use vi_sums::{GroupEffect, Pool, PoolFit, Posterior, Predicted, RobustSpec, SumsError, VarianceComponent, Weight};
+use vi_sums::{Coefficient, GroupEffect, Pool, PoolFit, Posterior, Predicted, RobustSpec, SumsError, VarianceComponent};
 
-use super::{LEVEL, Records, levels, predictions};
+use super::{LEVEL, Records, levels, named, predictions};
 use crate::Fault;
 use crate::ffi::{Given, Input, Kind, Scalar, for_columns};
 use crate::fold::Said;
@@ -100,24 +100,27 @@ pub(crate) fn predict_group(set: ScalarFunctionSetBuilder) -> ScalarFunctionSetB
     )
 }
 
-/// `vi_robust(pool)` or, where `SAID`, `vi_robust('CR0', pool)`: the weights of least squares with cluster-robust errors, the intercept first.
-pub(crate) struct Robust<const SAID: bool>;
+/// `vi_robust(pool)`: the weights of least squares with cluster-robust errors, the intercept first; `'CR0'` stands before the pool where `SAID`,
+/// `'a, b'` behind it where `NAMED`.
+pub(crate) struct Robust<const SAID: bool, const NAMED: bool>;
 
-impl<const SAID: bool> Scalar for Robust<SAID> {
+impl<const SAID: bool, const NAMED: bool> Scalar for Robust<SAID, NAMED> {
     const NAME: &'static str = "vi_robust";
-    type Answer = Vec<Weight>;
+    type Answer = Vec<Coefficient>;
 
     fn takes() -> Vec<Kind> {
-        if SAID { vec![Kind::Text, Kind::Bytes] } else { vec![Kind::Bytes] }
+        SAID.then_some(Kind::Text).into_iter().chain([Kind::Bytes]).chain(NAMED.then_some(Kind::Text)).collect()
     }
 
-    fn answers(input: &Input<'_>) -> Result<impl FnMut(usize) -> Result<Option<Vec<Weight>>, Fault>, Fault> {
+    fn answers(input: &Input<'_>) -> Result<impl FnMut(usize) -> Result<Option<Self::Answer>, Fault>, Fault> {
+        let head = usize::from(SAID);
         let mut said = if SAID { Some(Said::new(input.texts(0)?, RobustSpec::parse)) } else { None };
-        let mut records = Records::new(input.bytes(usize::from(SAID))?);
+        let mut records = Records::new(input.bytes(head)?);
+        let names = if NAMED { Some(input.texts(head + 1)?) } else { None };
         Ok(move |row| {
             let spec = said.as_mut().map_or_else(|| Ok(RobustSpec::default()), |said| said.get(row))?;
             let Some(posterior) = records.get(row, Ok)? else { return Ok(None) };
-            Ok(Some(posterior.pool()?.robust(spec)?))
+            named(&posterior.pool()?.robust(spec)?, posterior.inputs(), names.as_ref(), row)
         })
     }
 }

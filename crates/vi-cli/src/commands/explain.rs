@@ -11,7 +11,7 @@ use crate::args::Explain;
 use crate::document::answering;
 use crate::error::CliError;
 use crate::files::whole_file;
-use crate::output::{Table, format_of};
+use crate::output::Table;
 use crate::source::File;
 use crate::tell;
 
@@ -20,7 +20,7 @@ const COLUMNS: [&str; 6] = ["row", "part", "mean", "sd", "lower", "upper"];
 pub(super) fn explain(args: &Explain) -> Result<(), CliError> {
     let document = answering(&args.model)?;
     let mut source = File::open(&args.input.input())?;
-    match &args.output {
+    match &args.table.output {
         Some(path) => whole_file(path, |out| write_all(args, &document, &mut source, path, out))?,
         None => write_all(args, &document, &mut source, tell::output(), &mut *tell::table_output())?,
     }
@@ -41,11 +41,10 @@ fn write_all(
     // A model without explanations is an error before anything is written.
     let explainer = document.explainer(source.columns()).map_err(|error| source.refused(error))?;
     let failed = |error| CliError::file(path, error);
-    let format = args.to.unwrap_or_else(|| format_of(args.output.as_deref()));
     let mut columns = COLUMNS.map(str::to_owned).to_vec();
-    let keep = kept(&args.keep, source, &mut columns)?;
-    let mut table = Table::new(format, columns, out).map_err(failed)?;
-    explainer.explain_rows(source, (args.level, args.top), |row, record, parts| {
+    let keep = kept(&args.table.keep, source, &mut columns)?;
+    let mut table = Table::new(args.table.format(), columns, out).map_err(failed)?;
+    explainer.explain_rows(source, (args.table.level, args.top), |row, record, parts| {
         parts.into_iter().try_for_each(|part| {
             let numbers = [part.mean, part.sd, part.lower, part.upper].map(Value::from);
             let fields = [Value::from(row), Value::from(part.name)].into_iter().chain(numbers);

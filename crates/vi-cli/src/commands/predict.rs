@@ -11,7 +11,7 @@ use crate::args::Predict;
 use crate::document::answering;
 use crate::error::CliError;
 use crate::files::whole_file;
-use crate::output::{Table, format_of};
+use crate::output::Table;
 use crate::source::{File, Record};
 use crate::tell;
 
@@ -22,7 +22,7 @@ pub(super) fn predict(args: &Predict) -> Result<(), CliError> {
         CliError::Document { path, what: error.to_string() }
     })?;
     let mut source = File::open(&args.input.input())?;
-    let notes = if let Some(path) = &args.output {
+    let notes = if let Some(path) = &args.table.output {
         whole_file(path, |out| write_all(args, &document, &mut source, path, out))?
     } else {
         write_all(args, &document, &mut source, tell::output(), &mut *tell::table_output())?
@@ -43,17 +43,16 @@ fn write_all(
     out: &mut (dyn Write + Send),
 ) -> Result<Notes, CliError> {
     let failed = |error| CliError::file(path, error);
-    let format = args.to.unwrap_or_else(|| format_of(args.output.as_deref()));
     let intervals = args.intervals();
     let mut columns: Vec<String> = std::iter::once("row".to_owned()).chain(document.field_names(intervals)).collect();
-    let keep = kept(&args.keep, source, &mut columns)?;
+    let keep = kept(&args.table.keep, source, &mut columns)?;
     let answers = document.answers(source.columns()).map_err(|error| source.refused(error))?;
-    let mut table = Table::new(format, columns, out).map_err(failed)?;
+    let mut table = Table::new(args.table.format(), columns, out).map_err(failed)?;
     let each = |record: &Record, mut fields: Vec<Value>| {
         fields.extend(keep.iter().map(|&place| Value::from(record.field(place))));
         table.row(fields).map_err(failed)
     };
-    let notes = answers.predict_rows(source, (args.level, intervals), each)?;
+    let notes = answers.predict_rows(source, (args.table.level, intervals), each)?;
     table.finish().map_err(failed)?;
     Ok(notes)
 }

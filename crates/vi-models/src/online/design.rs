@@ -201,9 +201,9 @@ impl Design {
         }
     }
 
-    /// The design by the means and standard deviations of `rows`, each column computed in a unit of its own size. The scale of a
-    /// column of two values is half their distance, which is the standard deviation where both are equally frequent: so the
-    /// indicators of frequent and of rare levels have the same prior.
+    /// The design by the means and standard deviations of `rows` with their weights, each column computed in a unit of its own size; rows of
+    /// weight 0 do not count, unless all are. The scale of a column of two values is half their distance, which is the standard deviation
+    /// where both are equally frequent: so the indicators of frequent and of rare levels have the same prior.
     ///
     /// # Errors
     /// `Overflow` for a column whose standard deviation is not finite.
@@ -211,42 +211,48 @@ impl Design {
         inputs: usize,
         intercept: bool,
         centre: bool,
-        rows: impl Iterator<Item = Row<'a>> + Clone,
+        rows: impl Iterator<Item = (Row<'a>, f64)> + Clone,
     ) -> Result<Self, Error> {
-        let n = rows.clone().count().max(1) as f64;
+        let heaviest = rows.clone().map(|(_, weight)| weight).fold(0.0, f64::max);
+        let rows = rows
+            .filter(|(_, weight)| *weight > 0.0 || heaviest == 0.0)
+            .map(|(row, weight)| (row, if heaviest > 0.0 { weight / heaviest } else { 1.0 }));
+        let n = rows.clone().map(|(_, weight)| weight).sum::<f64>().max(f64::MIN_POSITIVE);
         let mut units = vec![0.0_f64; inputs];
-        for row in rows.clone() {
+        for (row, _) in rows.clone() {
             row.for_each(|j, value| units[j] = units[j].max(value.abs()));
         }
         for largest in &mut units {
             *largest = unit(*largest);
         }
         let mut centres = vec![0.0; inputs];
-        for row in rows.clone() {
-            row.for_each(|j, value| centres[j] += value / units[j] / n);
+        for (row, weight) in rows.clone() {
+            row.for_each(|j, value| centres[j] += value / units[j] * weight / n);
         }
         // Σ(x − m)² = Σ over the stored entries of (x − m)² − m², plus n·m² for the entries that are zero.
         let mut squares: Vec<f64> = centres.iter().map(|m| n * m * m).collect();
         let mut dense = vec![true; inputs];
-        let mut entries = vec![0.0; inputs];
+        let (mut count, mut entries) = (0, vec![0; inputs]);
         let mut values = vec![Values::default(); inputs];
-        for row in rows.clone() {
+        for (row, _) in rows.clone() {
+            count += 1;
             row.for_each(|j, value| {
-                entries[j] += 1.0;
+                entries[j] += 1;
                 values[j].see(value);
             });
         }
         for j in 0..inputs {
-            dense[j] = entries[j] == n;
+            dense[j] = entries[j] == count;
             if dense[j] {
                 squares[j] = 0.0;
             }
         }
-        for row in rows {
+        for (row, weight) in rows {
             row.for_each(|j, value| {
                 let value = value / units[j];
                 let deviation = value - centres[j];
-                squares[j] += if dense[j] { deviation * deviation } else { value * (value - 2.0 * centres[j]) };
+                squares[j] +=
+                    weight * if dense[j] { deviation * deviation } else { value * (value - 2.0 * centres[j]) };
             });
         }
         let centred = centre && intercept;
@@ -543,7 +549,7 @@ mod tests {
     fn a_column_of_one_value_is_constant_however_many_rows_there_are() {
         for value in [1.0, 0.1, -1e6 / 3.0] {
             let rows = vec![[value]; 677];
-            let design = Design::of_rows(1, true, true, rows.iter().map(|row| Row::Dense(row))).unwrap();
+            let design = Design::of_rows(1, true, true, rows.iter().map(|row| (Row::Dense(row), 1.0))).unwrap();
             assert_eq!((design.constant.as_slice(), design.centres[0]), ([0].as_slice(), value));
             assert_eq!(design.moved_by(Row::Dense(&[value])).count(), 0);
         }

@@ -66,8 +66,7 @@ impl Target {
         }
     }
 
-    /// This target with the scale from the mean (if `centred`) and the root mean square of what is left of `y − offset`; rows of weight 0 do not
-    /// count.
+    /// This target with the scale from the weighted mean (if `centred`) and the weighted root mean square of what is left of `y − offset`.
     ///
     /// # Errors
     /// `Overflow` if their variance is not finite.
@@ -76,16 +75,20 @@ impl Target {
         observed: impl Iterator<Item = &'a Observation>,
         centred: bool,
     ) -> Result<Self, Error> {
-        let labels: Vec<f64> =
-            observed.filter(|o| o.weight > 0.0).map(|o| self.transform.of(o.label) - o.offset).collect();
-        let n = labels.len().max(1) as f64;
-        let largest = labels.iter().fold(0.0_f64, |largest, y| largest.max(y.abs()));
+        let labels = observed.filter(|o| o.weight > 0.0).map(|o| (self.transform.of(o.label) - o.offset, o.weight));
+        let labels: Vec<(f64, f64)> = labels.collect();
+        let of_all = |larger: fn(&(f64, f64)) -> f64| labels.iter().map(larger).fold(0.0, f64::max);
+        let (largest, heaviest) = (of_all(|(y, _)| y.abs()), of_all(|(_, weight)| *weight));
+        let n = if labels.is_empty() { 1.0 } else { labels.iter().map(|(_, weight)| weight / heaviest).sum() };
         if largest.is_infinite() {
             return Err(Error::Overflow { quantity: "a label less its offset", value: largest });
         }
         let unit = unit(largest);
-        let centre = if centred { labels.iter().map(|y| y / unit).sum::<f64>() / n } else { 0.0 };
-        let spread = (labels.iter().map(|y| (y / unit - centre).powi(2)).sum::<f64>() / n).sqrt();
+        let mean = |of: &dyn Fn(f64) -> f64| {
+            labels.iter().map(|(y, weight)| weight / heaviest * of(y / unit)).sum::<f64>() / n
+        };
+        let centre = if centred { mean(&|y| y) } else { 0.0 };
+        let spread = mean(&|y| (y - centre).powi(2)).sqrt();
         self.of_moments(centre * unit, spread * unit, largest, n)
     }
 

@@ -18,7 +18,7 @@ h1{font-size:1.6rem;margin:.5rem 0}h2{font-size:1.2rem;margin:2rem 0 .5rem;borde
 pre{overflow-x:auto;font:14px/1.45 ui-monospace,monospace}p{max-width:70ch}p.small,footer{color:var(--pale);font-size:.9rem}
 table.certificate{border-collapse:collapse;font-size:.95rem}.certificate th,.certificate td{padding:.25rem .75rem .25rem 0;text-align:left;vertical-align:top;border-bottom:1px solid var(--line)}
 svg{max-width:100%;height:auto}.narrow{display:none}
-@media (max-width:640px){.wide{display:none}.narrow{display:block}pre{font-size:11px}}
+@media (max-width:640px){.wide{display:none}.narrow{display:block}pre{font-size:11px}.certificate thead{display:none}.certificate td{display:block}.certificate td:not(:last-child){border:0}}
 ";
 
 /// The page of a model, as HTML.

@@ -147,6 +147,11 @@ fn predictions(document: &Document) -> Option<Drawn> {
     let rank: Vec<f64> = (0..seen.len()).map(|k| 100.0 * k as f64 / (seen.len() - 1) as f64).collect();
     let label = |level: f64| format!("{:.0} % interval", 100.0 * level);
     let (up, caption) = match &document.target.kind {
+        _ if seen.iter().all(|seen| seen.bands.is_none()) => (
+            "probability of the most probable class".to_owned(),
+            "Rows sorted by the predicted probability of their most probable class, and whether it came, 1 or 0. Each row was predicted before it \
+             was learned.",
+        ),
         TargetKind::Classes(classes) => (
             shortened(&format!("probability of {}", classes.last().map_or("", String::as_str)), 40),
             "Rows sorted by predicted probability, with its posterior intervals and the outcome, 0 or 1. Each row was predicted before it was learned.",
@@ -159,12 +164,20 @@ fn predictions(document: &Document) -> Option<Drawn> {
     };
     let axis = Axis::linear(up);
     let axis = if of_classes { axis.range(-0.03, 1.03) } else { axis };
-    let (wide, narrow) = (label(BANDS[1]), label(BANDS[0]));
-    let panel = Panel::new("", Axis::linear("rows by prediction, %").range(0.0, 100.0), axis)
-        .band(&rank, &take(|seen| seen.bands[1].0), &take(|seen| seen.bands[1].1), BLUE, 0.16, &wide)
-        .band(&rank, &take(|seen| seen.bands[0].0), &take(|seen| seen.bands[0].1), BLUE, 0.3, &narrow)
-        .line_marked(&rank, &take(|seen| seen.mean), Style::solid(BLUE), 0, "predicted")
-        .points(&rank, &take(|seen| seen.label), Style::solid(ORANGE).marker(Marker::Disc), 2.5, "outcome");
+    let mut panel = Panel::new("", Axis::linear("rows by prediction, %").range(0.0, 100.0), axis);
+    let bands: Option<Vec<[(f64, f64); 2]>> = seen.iter().map(|seen| seen.bands).collect();
+    for (k, shade) in [(1, 0.16), (0, 0.3)] {
+        let Some(bands) = &bands else { break };
+        let (lower, upper): (Vec<f64>, Vec<f64>) = bands.iter().map(|band| band[k]).unzip();
+        panel = panel.band(&rank, &lower, &upper, BLUE, shade, &label(BANDS[k]));
+    }
+    let panel = panel.line_marked(&rank, &take(|seen| seen.mean), Style::solid(BLUE), 0, "predicted").points(
+        &rank,
+        &take(|seen| seen.label),
+        Style::solid(ORANGE).marker(Marker::Disc),
+        2.5,
+        "outcome",
+    );
     Some(Drawn {
         name: "predictions",
         caption,
@@ -172,24 +185,30 @@ fn predictions(document: &Document) -> Option<Drawn> {
     })
 }
 
-/// For two classes predicted probabilities and observed frequencies; for numbers nominal and observed coverage.
+/// For classes predicted probabilities and observed frequencies; for numbers nominal and observed coverage.
 fn reliability(document: &Document) -> Option<Drawn> {
     let summary = document.own_scores().summary();
     let percent = |share: &f64| 100.0 * share;
-    let (promised, held): (Vec<f64>, Vec<f64>) = match document.target.kind {
-        TargetKind::Classes(_) => summary.calibration.iter().map(|(p, seen, _)| (percent(p), percent(seen))).unzip(),
-        _ => summary.coverage.iter().map(|(promised, held)| (percent(promised), percent(held))).unzip(),
+    let classes = document.target.kind.classes();
+    let (promised, held): (Vec<f64>, Vec<f64>) = match classes {
+        Some(_) => summary.calibration.iter().map(|(p, seen, _)| (percent(p), percent(seen))).unzip(),
+        None => summary.coverage.iter().map(|(promised, held)| (percent(promised), percent(held))).unzip(),
     };
     if promised.is_empty() {
         return None;
     }
-    let (across, up, caption) = match document.target.kind {
-        TargetKind::Classes(_) => (
+    let (across, up, caption) = match classes {
+        Some(classes) if classes.len() > 2 => (
+            "predicted probability, %",
+            "observed, %",
+            "How often the most probable class came, by its predicted probability; each row was predicted before it was learned. On the line both agree.",
+        ),
+        Some(_) => (
             "predicted probability, %",
             "observed, %",
             "Observed frequency by predicted probability; each row was predicted before it was learned. On the line both agree.",
         ),
-        _ => (
+        None => (
             "nominal coverage, %",
             "observed coverage, %",
             "Share of targets inside the intervals; each row was predicted before it was learned. On the line the intervals are calibrated.",

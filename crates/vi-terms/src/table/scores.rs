@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use vi_models::online::{Alarm, Certificate, Change, Prediction, Share};
 use vi_models::{ModelError, Transform};
 
-use self::seen::Thinned;
 pub use self::seen::{BANDS, Seen};
+use self::seen::{Thinned, surest_of_many};
 
 /// The levels of the intervals that are counted.
 pub(crate) const LEVELS: [f64; 3] = [0.5, 0.9, 0.95];
@@ -32,7 +32,8 @@ pub struct Scores {
     held: [u64; 3],
     /// How often the most probable class was right.
     right: u64,
-    /// For each bin of the probability of the second of two classes: rows, the sum of the probabilities, how many were of that class.
+    /// For each bin of the probability of the second of two classes, of the most probable of more: rows, the sum of the probabilities, how
+    /// many were of that class.
     bins: Vec<(u64, f64, u64)>,
     /// Of labels so far: the mean and the sum of squares about it, or how many of each class there were.
     mean: f64,
@@ -165,7 +166,10 @@ pub struct Summary {
     /// The last time that they did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alarm: Option<Alarm>,
-    /// `(mean probability, frequency, rows)` of each bin that has rows.
+    /// The number of classes; 0 of other targets.
+    #[serde(skip)]
+    pub classes: usize,
+    /// `(mean probability, frequency, rows)` of each bin that has rows: of the second of two classes, of the most probable of more.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub calibration: Vec<(f64, f64, u64)>,
 }
@@ -300,14 +304,15 @@ impl Scores {
         self.plain_log_loss -= share.ln();
         self.classes[class] += 1;
         self.right += u64::from(predicted.and_then(Prediction::class) == Some(class));
-        if let Some(probability) = predicted.and_then(Prediction::mean) {
+        let of_two = |predicted: &Prediction| predicted.mean().map(|probability| (1, probability));
+        if let Some((named, probability)) = predicted.and_then(|own| surest_of_many(own).or_else(|| of_two(own))) {
             self.bins.resize(BINS, (0, 0.0, 0));
             let last = BINS - 1;
             let bin = (1..BINS).position(|k| probability < k as f64 / BINS as f64).unwrap_or(last);
             let (rows, sum, hits) = &mut self.bins[bin];
             *rows += 1;
             *sum += probability;
-            *hits += u64::from(class == 1);
+            *hits += u64::from(class == named);
         }
     }
 
@@ -410,6 +415,7 @@ impl Scores {
             alarms: Some(self.certificate.change()).filter(|change| change.is_watching()).map(Change::alarms),
             alarm: self.certificate.change().last(),
             certified: self.certificate.ready().map(|()| self.certificate.shares().collect()).unwrap_or_default(),
+            classes: self.classes.len(),
             calibration: self
                 .bins
                 .iter()

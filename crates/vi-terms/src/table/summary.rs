@@ -425,7 +425,8 @@ pub fn scores(summary: &Summary) -> String {
         add(&mut text, &format!("  only in the log loss              {rows}\n"));
     }
     if !summary.calibration.is_empty() {
-        text += "  predicted and observed\n";
+        let of = if summary.classes > 2 { ", of the most probable class" } else { "" };
+        add(&mut text, &format!("  predicted and observed{of}\n"));
         for (predicted, seen, rows) in &summary.calibration {
             add(&mut text, &format!("    {predicted:>6.3} {seen:>6.3} {:>12} rows  {}\n", grouped(*rows), bar(*seen)));
         }

@@ -400,7 +400,9 @@ impl<F: Family> Engine<F> {
         let mut design = if self.settings.standardise.leaves(inputs, rows.clone()) {
             Design::plain(inputs, intercept)
         } else {
-            Design::of_rows(inputs, intercept, centre && intercept, rows)?.leaving(self.settings.as_they_are)
+            let weights = self.rows.iter().map(|kept| kept.observed.weight);
+            Design::of_rows(inputs, intercept, centre && intercept, rows.zip(weights))?
+                .leaving(self.settings.as_they_are)
         };
         if self.family.standardises_labels() {
             design.target = self.family.target_of(self.rows.iter().map(|kept| &kept.observed), intercept)?;

@@ -368,7 +368,7 @@ impl<F: ScalarFamily> Engine<F> {
     fn begin(&mut self) -> Result<(), ModelError> {
         let design = &self.columns.design;
         if let Some((_, centre)) = self.settings.standardise.by_rows() {
-            let rows = self.rows.iter().map(|kept| Row::Dense(&kept.row));
+            let rows = self.rows.iter().map(|kept| (Row::Dense(&kept.row), kept.observed.weight));
             let mut design = Design::of_rows(design.inputs, design.intercept, centre, rows)?;
             if F::STANDARDISES_LABELS {
                 let observed: Vec<_> = self.rows.iter().map(|kept| &kept.observed).collect();

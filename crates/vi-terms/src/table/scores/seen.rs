@@ -24,16 +24,25 @@ pub(super) struct Thinned {
 pub struct Seen {
     /// Rows scored before.
     pub row: u64,
-    /// The target.
+    /// The target; of three and more classes whether the most probable one came, 1 or 0.
     pub label: f64,
-    /// The mean that was predicted.
+    /// The predicted mean; of three and more classes the probability of the most probable one.
     pub mean: f64,
-    /// Ends of the intervals of [`BANDS`].
-    pub bands: [(f64, f64); 2],
+    /// Ends of the intervals of [`BANDS`]; none of three and more classes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bands: Option<[(f64, f64); 2]>,
+}
+
+/// The most probable of three and more classes, with its probability.
+pub(super) fn surest_of_many(predicted: &Prediction) -> Option<(usize, f64)> {
+    match predicted {
+        Prediction::Classes(own) => predicted.class().map(|class| (class, own.probabilities[class])),
+        _ => None,
+    }
 }
 
 impl Thinned {
-    /// Keeps the row if it is its turn. One without a finite interval (of more than two classes, or of a model that knows nothing yet) is not kept.
+    /// Keeps the row if it is its turn and its intervals are finite, which those of a model that knows nothing yet are not.
     pub(super) fn add(&mut self, row: u64, predicted: &Prediction, label: f64) {
         self.step = self.step.max(1);
         if !row.is_multiple_of(self.step) {
@@ -43,9 +52,14 @@ impl Thinned {
             let interval = predicted.interval(level).ok().flatten()?;
             (interval.lower.is_finite() && interval.upper.is_finite()).then_some((interval.lower, interval.upper))
         };
-        let mean = predicted.mean().filter(|mean| mean.is_finite());
-        if let (Some(mean), [Some(inner), Some(outer)]) = (mean, BANDS.map(ends)) {
-            self.kept.push(Seen { row, label, mean, bands: [inner, outer] });
+        let of_number = || match (predicted.mean().filter(|mean| mean.is_finite()), BANDS.map(ends)) {
+            (Some(mean), [Some(inner), Some(outer)]) => Some((label, mean, Some([inner, outer]))),
+            _ => None,
+        };
+        let of_classes =
+            surest_of_many(predicted).map(|(class, p)| (f64::from(u8::from(class as f64 == label)), p, None));
+        if let Some((label, mean, bands)) = of_classes.or_else(of_number) {
+            self.kept.push(Seen { row, label, mean, bands });
             self.thin(self.step);
         }
     }
@@ -83,7 +97,7 @@ mod tests {
         let mut thinned = Thinned { step: 1, kept: Vec::new() };
         for row in 0..rows {
             if row.is_multiple_of(thinned.step) {
-                thinned.kept.push(Seen { row, label: 0.0, mean: 0.0, bands: [(0.0, 0.0); 2] });
+                thinned.kept.push(Seen { row, label: 0.0, mean: 0.0, bands: Some([(0.0, 0.0); 2]) });
                 thinned.thin(thinned.step);
             }
         }
