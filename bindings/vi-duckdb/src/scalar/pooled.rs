@@ -3,7 +3,9 @@
 use std::marker::PhantomData;
 
 use quack_rs::scalar::ScalarFunctionSetBuilder;
-use vi_sums::{Coefficient, GroupEffect, Pool, PoolFit, Posterior, Predicted, RobustSpec, SumsError, VarianceComponent};
+use vi_sums::{
+    Coefficient, GroupEffect, Pool, PoolFit, Posterior, Predicted, RobustSpec, SumsError, VarianceComponent,
+};
 
 use super::{LEVEL, Records, levels, named, predictions};
 use crate::Fault;
