@@ -1,10 +1,11 @@
-// The page in a real browser: node page.mjs PAGE RVI [CHROMIUM]. It needs playwright-core.
+// The page in a real browser: node page.mjs PAGE RVI [CHROMIUM]. It needs playwright-core and axe-core.
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { createServer } from "node:http";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
+import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { chromium } from "playwright-core";
@@ -83,6 +84,13 @@ const fits = async (tab) => {
   const [across, screen] = await tab.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
   assert.ok(across <= screen, `the page is ${across} wide on a screen of ${screen}`);
 };
+// Whether readers of screens and keyboards find all, by the rules of WCAG 2 (A and AA) and the best practice of axe.
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const accessible = async (tab) => {
+  await tab.evaluate(axe);
+  const { violations } = await tab.evaluate(() => axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "best-practice"], preload: false }));
+  assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes[0].html}`), []);
+};
 const saved = async (tab, button, name) => {
   const [download] = await Promise.all([tab.waitForEvent("download"), tab.click(button)]);
   await download.saveAs(at(name));
@@ -109,6 +117,7 @@ for (const address of [opened, hosted]) {
   const ready = await tab.evaluate(() => performance.now());
   tell(`${address.split(":")[0]}: first paint after ${Math.round(paint)} ms, ready within ${Math.round(ready)} ms`);
   assert.ok(paint < 1000);
+  await accessible(tab);
 
   // By the keyboard alone: a table, its target, the model.
   await tab.focus("#samples button:first-child");
@@ -259,9 +268,11 @@ await tab.keyboard.press("Enter");
 await settled(tab, "row is predicted");
 await idle(tab);
 await tab.screenshot({ path: join(pictures, "model-1300.png"), fullPage: true });
+await accessible(tab);
 await tab.setViewportSize({ width: 400, height: 800 });
 await tab.screenshot({ path: join(pictures, "model-400.png"), fullPage: true });
 await fits(tab);
+await accessible(tab);
 await tab.locator("#explained").screenshot({ path: join(pictures, "explained-400.png") });
 await tab.setViewportSize({ width: 1300, height: 900 });
 assert.ok((await saved(tab, "#report", "report.html")).startsWith("<!DOCTYPE html>"));

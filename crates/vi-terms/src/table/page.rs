@@ -43,7 +43,7 @@ pub fn page(document: &Document) -> Result<String, TermsError> {
 /// As [`page`].
 pub fn sections(document: &Document, level: u8) -> Result<String, TermsError> {
     let (scores, beliefs) = summary(document)?;
-    let mut body = format!("<pre>{}</pre>\n", markup(&scores));
+    let mut body = preformatted(&scores);
     for drawn in pictures(document)? {
         let heading = drawn.name[..1].to_uppercase() + &drawn.name[1..];
         // Writing to a text cannot fail.
@@ -51,11 +51,14 @@ pub fn sections(document: &Document, level: u8) -> Result<String, TermsError> {
             write!(body, "<h{level}>{heading}</h{level}>\n<p>{}</p>\n{}", markup(drawn.caption), drawing(&drawn)?);
     }
     let certificate = as_html(&certificate(document));
-    let beliefs = markup(&beliefs);
+    let beliefs = preformatted(&beliefs);
     Ok(body
-        + &format!(
-            "<h{level}>Coefficients</h{level}>\n<pre>{beliefs}</pre>\n<h{level}>Certificate</h{level}>\n{certificate}"
-        ))
+        + &format!("<h{level}>Coefficients</h{level}>\n{beliefs}<h{level}>Certificate</h{level}>\n{certificate}"))
+}
+
+/// Lines as they are, which a keyboard can scroll where the screen is narrow.
+fn preformatted(text: &str) -> String {
+    format!("<pre tabindex=\"0\">{}</pre>\n", markup(text))
 }
 
 /// A picture for wide screens and one for narrow ones, of which readers of screens get the name.
