@@ -91,6 +91,32 @@ fn inputs_are_used_as_they_are() {
     assert_eq!(fitted([4.0; 3], 0), fitted([1.0; 3], 0));
 }
 
+/// Among the first rows, which tell the scales, a row of weight 3 is the row three times, and one of weight 0 none, wherever it lies.
+#[test]
+fn weights_of_the_first_rows_are_repetitions() {
+    let (rows, labels) = stream(15, 8);
+    let learned = |repeated: bool| {
+        let settings = OnlineSettings { prior_scale: PriorScale::Given(1.0), ..OnlineSettings::default() };
+        let mut model = OnlineLinear::with_settings(3, settings).unwrap();
+        for (i, (row, label)) in rows.chunks(3).zip(&labels).enumerate() {
+            let (weight, away) = (i % 4, if i % 4 == 0 { 100.0 } else { 1.0 });
+            let (row, label) = ([row[0] * away, 5.0 * row[1], row[2] / 7.0], label * 20.0 * away + row[0]);
+            let times = if repeated { weight } else { 1 };
+            for _ in 0..times {
+                let weight = if repeated { 1.0 } else { weight as f64 };
+                model.update(&row, Observation::new(label).weight(weight)).unwrap();
+            }
+        }
+        model.catch_up().unwrap();
+        let seen = model.predict(&[0.3, 1.0, 0.1]).unwrap();
+        [seen.mean(), seen.standard_deviation()]
+    };
+    for (one, other) in learned(false).into_iter().zip(learned(true)) {
+        // Sums in another order.
+        assert!((one - other).abs() < 1e-9 * (1.0 + other.abs()), "{one} {other}");
+    }
+}
+
 #[test]
 fn a_model_without_inputs_learns_its_intercept() {
     let labels = [1.0, 1.0, 0.0, 1.0];

@@ -52,8 +52,7 @@ pub fn sections(document: &Document, level: u8) -> Result<String, TermsError> {
     }
     let certificate = as_html(&certificate(document));
     let beliefs = preformatted(&beliefs);
-    Ok(body
-        + &format!("<h{level}>Coefficients</h{level}>\n{beliefs}<h{level}>Certificate</h{level}>\n{certificate}"))
+    Ok(body + &format!("<h{level}>Coefficients</h{level}>\n{beliefs}<h{level}>Certificate</h{level}>\n{certificate}"))
 }
 
 /// Lines as they are, which a keyboard can scroll where the screen is narrow.
