@@ -3,10 +3,8 @@
 use std::sync::Arc;
 
 use datafusion_common::Result;
-use datafusion_common::arrow::array::{
-    Array, ArrayRef, AsArray, Float64Builder, ListBuilder, StringBuilder, StructBuilder,
-};
-use datafusion_common::arrow::datatypes::{DataType, Field, Fields};
+use datafusion_common::arrow::array::{Array, ArrayRef, AsArray, ListBuilder, StructBuilder};
+use datafusion_common::arrow::datatypes::{DataType, Fields};
 use vi_sums::{PoolFit, Posterior, RobustSpec};
 
 use super::functions::{append, coefficients, fields, list, one_record, weights};
