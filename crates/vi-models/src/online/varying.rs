@@ -14,7 +14,7 @@ use self::log_scale::{FARTHEST, LogScale};
 use self::of_spread::{chosen, of_spread};
 use super::engine::{Engine, EngineWire, Kept, Parts, check_offset};
 use super::linear::NumberPredicted;
-use super::observation::{Given, Observation, Size};
+use super::observation::{Given, Observation};
 use super::robust::Robust;
 use super::robust::noise::Noise;
 use super::row::check_row;
@@ -233,30 +233,13 @@ impl OnlineVarying {
             let told = Observation::new(r).weight(observed.weight).given(Given::Variance(variance));
             let anew = if self.spread.starts_anew_next() { self.distances_anew(rows).ok().flatten() } else { None };
             let counted = self.spread.counted(|spread| spread.update_seen(own, told));
-            match (anew, counted) {
-                (Some(_), Ok(())) => self.keep_level(rows),
-                (Some(rows), Err(_)) => self.spread.rows = rows,
-                (None, _) => {}
+            if let (Some(rows), Err(_)) = (anew, counted) {
+                self.spread.rows = rows;
             }
         } else {
             self.spread.refused = self.spread.refused.saturating_add(1);
         }
         Ok((parts, spread))
-    }
-
-    /// Gives the noise of the label the units of a spread that has been fitted anew, so that the noise of `rows`, whose factors the label's weights
-    /// have learned, stays the same in the geometric mean. Where a log spread is beyond floats nothing changes.
-    fn keep_level(&mut self, rows: &[Kept]) {
-        let moved = |Kept { row, observed }: &Kept| {
-            let log_factor = observed.size(Size::Factor)?.ln();
-            Ok::<_, ModelError>((observed.weight, log_factor - self.log_spread(row.as_row())?.mean))
-        };
-        let Ok(moved) = rows.iter().map(moved).collect::<Result<Vec<_>, _>>() else { return };
-        let weight: f64 = moved.iter().map(|(weight, _)| weight).sum();
-        if weight > 0.0 {
-            let mean = moved.iter().map(|(own, moved)| own / weight * moved).sum();
-            self.engine.members.iter_mut().for_each(|member| member.state.in_units(mean));
-        }
     }
 
     /// The prediction at `row`, as [`predict_at`](Self::predict_at) gives it, and then [`update`](Self::update): the same bits, and one
@@ -331,12 +314,9 @@ impl OnlineVarying {
     fn fit_spread(&mut self) -> Result<(), ModelError> {
         let rows = std::mem::take(&mut self.engine.rows);
         let anew = self.distances_anew(&rows);
-        let fitted = anew.and_then(|_| self.spread.catch_up());
-        if fitted.is_ok() {
-            self.keep_level(&rows);
-        }
         self.engine.rows = rows;
-        fitted
+        anew?;
+        self.spread.catch_up()
     }
 
     /// The log evidence of all rows so far, in nats, as [`OnlineRobust::evidence`](super::OnlineRobust::evidence): each label's noise has the
