@@ -97,7 +97,7 @@ fn weights_of_the_first_rows_are_repetitions() {
     let (rows, labels) = stream(15, 8);
     let learned = |repeated: bool| {
         let settings = OnlineSettings { prior_scale: PriorScale::Given(1.0), ..OnlineSettings::default() };
-        let mut model = OnlineLinear::with_settings(3, settings).unwrap();
+        let mut model = OnlineLinear::with_settings(3, settings, 1.0, 1.0).unwrap();
         for (i, (row, label)) in rows.chunks(3).zip(&labels).enumerate() {
             let (weight, away) = (i % 4, if i % 4 == 0 { 100.0 } else { 1.0 });
             let (row, label) = ([row[0] * away, 5.0 * row[1], row[2] / 7.0], label * 20.0 * away + row[0]);
