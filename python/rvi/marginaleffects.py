@@ -12,7 +12,7 @@ from .sklearn._online import OnlineEstimator
 
 __all__ = ["Coefficients"]
 
-#: The draws from which the covariance of the coefficients is taken; their chance is half a percent of a standard error.
+#: The number of draws behind the covariance of the coefficients; a standard error from them varies by half a percent.
 DRAWS = 20_000
 
 #: The mean of a label from its linear predictor.
@@ -98,7 +98,7 @@ class Coefficients(ModelAbstract):
         super().__init__(last, vault)
 
     def validation(self):
-        """Tells marginaleffects the types of the columns, which release 0.6 cannot tell of floats by Polars 2."""
+        """Gives marginaleffects the types of the columns; its release 0.6 fails at floats with Polars 2."""
         self.coef, self.formula, self.response_name = self.vault.coef, self.vault.formula, "label"
         types = {name: _type(column) for name, column in self.vault.modeldata.to_dict().items()}
         self.vault.variables_type = types

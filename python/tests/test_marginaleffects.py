@@ -14,7 +14,7 @@ from sklearn.preprocessing import OneHotEncoder
 RNG = np.random.default_rng(5)
 ROWS = pd.DataFrame({"age": RNG.normal(40, 10, 500), "dose": RNG.integers(0, 4, 500).astype(float)})
 PREDICTOR = (ROWS["age"] - 40) / 10 - ROWS["dose"] / 2
-#: Four of the chance of a standard error from so many draws.
+#: Four relative deviations of a standard error that is estimated from these draws.
 CHANCE = 4 / np.sqrt(2 * DRAWS)
 
 

@@ -4,8 +4,8 @@ import rvi.sklearn
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 REASON = (
-    "the evidence by which prior scales are chosen takes the log density of a row of weight 2 twice, not that of the row and of the row again, so that the "
-    "digits differ from those of the row learned twice"
+    "a row of weight 2 adds its log density twice to the evidence that chooses the prior scales; the row learned twice adds two log densities that differ, "
+    "so that the digits do"
 )
 
 #: The only two checks that are expected to fail.

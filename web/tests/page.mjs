@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { createServer } from "node:http";
+import { createRequire } from "node:module";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
-import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { chromium } from "playwright-core";
@@ -84,7 +84,7 @@ const fits = async (tab) => {
   const [across, screen] = await tab.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
   assert.ok(across <= screen, `the page is ${across} wide on a screen of ${screen}`);
 };
-// Whether readers of screens and keyboards find all, by the rules of WCAG 2 (A and AA) and the best practice of axe.
+// Whether the page keeps the rules of accessibility: WCAG 2 (A and AA) and axe's best practice.
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const accessible = async (tab) => {
   await tab.evaluate(axe);

@@ -157,7 +157,7 @@ pub(crate) const PORTABLE: &[&str] = if cfg!(target_os = "linux") {
     RELEASE
 };
 
-/// What a portable wheel is linked by.
+/// The requirement of the linker of a portable wheel.
 const LINKER: &str = "python/release.txt";
 
 /// Builds one wheel of the package in `package` into `wheels`, from which older ones are removed; `profile` is that, and what features it has.

@@ -1,4 +1,4 @@
-"""What DuckDB's registry of community extensions asks for."""
+"""The files for DuckDB's registry of community extensions."""
 
 import os
 import re

@@ -14,7 +14,8 @@ pub struct Coefficient {
 }
 
 impl Coefficient {
-    /// The weights of so many inputs, an intercept before them, with the names of the inputs, separated by commas; `x1`, `x2`, … without these.
+    /// Gives each weight of a model the name of its input, an intercept before them its own. `names` are those of the `inputs`, separated by commas; `x1`, `x2`,
+    /// … by default.
     ///
     /// ```
     /// use vi_sums::{Coefficient, LinearPosterior, LinearPrior, Posterior, Predictor};

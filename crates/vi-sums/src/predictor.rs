@@ -42,6 +42,14 @@ pub struct Weight {
     pub upper: f64,
 }
 
+impl Weight {
+    /// Mean, deviation, lower and upper end of the interval, in the order in which queries show them.
+    #[must_use]
+    pub fn numbers(&self) -> [f64; 4] {
+        [self.mean, self.deviation, self.lower, self.upper]
+    }
+}
+
 /// A posterior prepared for predictions: it is factored once, at `O(d³)`, and each answer then costs `O(d²)`.
 ///
 /// ```

@@ -430,7 +430,7 @@ class OnlineEstimator(Shown, Stored, Tabular):
         return self
 
     def _under_draws(self, X, draws, seed, offset=None, **sizes):
-        """A function of labels: the log likelihood of each row under each of the draws that `_draws` gives for a seed, or without labels a label."""
+        """A function that takes labels and gives the log likelihood of each row under each draw of the seed; for `None` it draws a label."""
         model, rows, *beside = self._asked(X, offset, **sizes)
         return lambda labels: model.under_draws(rows, len(draws[1]), seed, labels, *beside)
 

@@ -117,11 +117,6 @@ fn coefficient_fields() -> Fields {
     fields(&["name"], &["mean", "deviation", "lower", "upper"])
 }
 
-/// The numbers of a weight, in the order of the fields.
-pub(super) fn weights(weight: &Weight) -> [f64; 4] {
-    [weight.mean, weight.deviation, weight.lower, weight.upper]
-}
-
 /// A list of weights for each row, from the number of inputs and the weights of each, with the names that a text gives.
 pub(super) fn coefficients(
     function: &'static str,
@@ -137,7 +132,7 @@ pub(super) fn coefficients(
         if let Some((inputs, found)) = found {
             let names = names.map(|names| names.value(t));
             for own in Coefficient::named(found, inputs, names).map_err(told(function))? {
-                append(out.values(), &[Some(own.name)], &weights(&own.weight));
+                append(out.values(), &[Some(own.name)], &own.weight.numbers());
             }
         }
         out.append(is_there);

@@ -7,7 +7,7 @@ use datafusion_common::arrow::array::{Array, ArrayRef, AsArray, ListBuilder, Str
 use datafusion_common::arrow::datatypes::{DataType, Fields};
 use vi_sums::{PoolFit, Posterior, RobustSpec};
 
-use super::functions::{append, coefficients, fields, list, one_record, weights};
+use super::functions::{append, coefficients, fields, list, one_record};
 use super::predict::LEVEL;
 use super::{Function, Records};
 use crate::error::told;
@@ -89,7 +89,7 @@ impl Function for Effects {
             let found = found.transpose().map_err(told(Self::NAME))?;
             for own in found.iter().flatten() {
                 let texts = [own.group.as_ref().map(ToString::to_string), Some(own.effect.clone())];
-                append(out.values(), &texts, &weights(&own.weight));
+                append(out.values(), &texts, &own.weight.numbers());
             }
             out.append(found.is_some());
         }
@@ -109,7 +109,10 @@ impl Function for Robust {
         let pool = |found| types::record(Self::NAME, "the pool", found);
         match found {
             [settings, own, names] => Ok(vec![text("the settings", settings)?, pool(own)?, text("the names", names)?]),
-            [settings, own] if types::is_text(settings) => Ok(vec![text("the settings", settings)?, pool(own)?]),
+            // A null is taken for settings, unless a text of names follows.
+            [settings, own] if types::is_text(settings) || settings.is_null() && !types::is_text(own) => {
+                Ok(vec![text("the settings", settings)?, pool(own)?])
+            }
             [own, names] => Ok(vec![pool(own)?, text("the names", names)?]),
             other => one_record(Self::NAME, other),
         }

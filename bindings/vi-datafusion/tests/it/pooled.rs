@@ -163,6 +163,8 @@ fn parts_of_groups_add_and_a_clinic_goes() {
             "SELECT vi_components(NULL)",
             "SELECT vi_effects(NULL)",
             "SELECT vi_robust(NULL)",
+            "SELECT vi_robust(NULL, NULL)",
+            "SELECT vi_robust(NULL, 'a, b')",
             "SELECT vi_predict_group(NULL, 1, 2.0)",
         ] {
             assert!(column(&engine, sql, 0).await.is_null(0), "{sql}");

@@ -4,7 +4,7 @@ use libduckdb_sys::duckdb_vector;
 use quack_rs::types::TypeId;
 use quack_rs::vector::complex::{ListVector, StructVector};
 use quack_rs::vector::{ListBuilder, StructWriter, VectorWriter};
-use vi_sums::{Coefficient, GroupEffect, Predicted, VarianceComponent, Weight};
+use vi_sums::{Coefficient, GroupEffect, Predicted, VarianceComponent};
 
 use super::Kind;
 use crate::Fault;
@@ -172,10 +172,6 @@ impl Told for Predicted {
     }
 }
 
-fn numbers(weight: &Weight) -> [f64; 4] {
-    [weight.mean, weight.deviation, weight.lower, weight.upper]
-}
-
 impl Told for Coefficient {
     const FIELDS: &'static [(&'static str, TypeId)] =
         &[text("name"), number("mean"), number("deviation"), number("lower"), number("upper")];
@@ -185,7 +181,7 @@ impl Told for Coefficient {
     }
 
     fn numbers(&self) -> [f64; 4] {
-        numbers(&self.weight)
+        self.weight.numbers()
     }
 }
 
@@ -211,7 +207,7 @@ impl Told for GroupEffect {
     }
 
     fn numbers(&self) -> [f64; 4] {
-        numbers(&self.weight)
+        self.weight.numbers()
     }
 }
 

@@ -8,6 +8,7 @@ use vi_models::online::{Effects, GroupedLinear, GroupedSettings, Kind, Predictio
 
 use super::choose::Chosen;
 use super::effects::shares;
+use super::pictures::pictures;
 use super::summary::{head, surest};
 use super::{Columns, Document, Explanation, Family, Input, Intervals, Options, Rows, fit, update};
 use crate::table::source::Record;
@@ -50,6 +51,19 @@ fn texts_dates_and_gaps_are_inputs() {
     for name in ["size", "size is missing", "town=Köln", "listed: days"] {
         assert!(names.iter().any(|own| own == name), "{name} in {names:?}");
     }
+}
+
+#[test]
+fn three_classes_have_pictures_of_predictions_and_reliability() {
+    let document = fitted("town", &flats(300)).unwrap();
+    let names: Vec<&str> = pictures(&document).unwrap().iter().map(|drawn| drawn.name).collect();
+    assert!(["predictions", "reliability"].iter().all(|name| names.contains(name)), "{names:?}");
+    let summary = document.scores.summary();
+    let rows: u64 = summary.calibration.iter().map(|(.., rows)| rows).sum();
+    let right: f64 = summary.calibration.iter().map(|(_, seen, rows)| seen * *rows as f64).sum();
+    // Every row is in a bin, of which the most probable class came as often as it was right.
+    assert_eq!((rows, summary.classes), (300, 3));
+    assert!((right / 300.0 - summary.accuracy.unwrap()).abs() < 1e-12);
 }
 
 #[test]
