@@ -13,10 +13,9 @@ pub(crate) const HELP: &str = "\
 The tasks of this project. Usage: cargo xtask COMMAND
 
   test [--slow]                       everything that must hold: format, lints, tests, documentation;
-                                      --slow adds the tests that take long, `packages`, `sql --test`, and
+                                      --slow adds the tests that take long, `packages`, `sql --test`,
                                       `python --test`, `duckdb --test` and `sql --python` (left out without
-                                      Python 3.11, unless the variable CI is set) and `web --test` (left out
-                                      where it lacks a compiler or a browser)
+                                      Python 3.11, unless the variable CI is set); the page has `web --test`
   golden [DIR]...                     compare with the stored reference numbers: those of the project,
                                       or the files found in DIR
   bench [NAME] [OPTION]...            measure; results go to target/bench/NAME.json; `python`

@@ -6,7 +6,6 @@ use std::time::Instant;
 use crate::run::{Failure, cargo, finish};
 use crate::sql;
 use crate::venv::python;
-use crate::web;
 
 /// Runs every section in turn and stops at the first that fails.
 ///
@@ -20,13 +19,8 @@ pub(crate) fn run(slow: bool) -> Result<(), Failure> {
             "No Python 3.11 or later: the tests of the Python packages and of the extension for DuckDB are left out."
         );
     }
-    let missing = slow.then(web::missing).flatten();
-    if let Some(what) = missing {
-        println!("The page that computes: without {what} its test, `web --test`, is left out.");
-    }
-    let page = slow && missing.is_none();
     let mut ahead = None;
-    for (name, mut command) in sections(slow, python, page) {
+    for (name, mut command) in sections(slow, python) {
         println!("\n== {name}");
         match (slow, name) {
             (true, "tests") => ahead = sql::built_ahead(),
@@ -51,7 +45,7 @@ pub(crate) fn run(slow: bool) -> Result<(), Failure> {
 }
 
 /// The sections: name and command.
-fn sections(slow: bool, python: bool, page: bool) -> Vec<(&'static str, Command)> {
+fn sections(slow: bool, python: bool) -> Vec<(&'static str, Command)> {
     let section = |name, arguments: &str| {
         let mut command = cargo();
         command.args(arguments.split_whitespace());
@@ -78,10 +72,6 @@ fn sections(slow: bool, python: bool, page: bool) -> Vec<(&'static str, Command)
         sections.push(section("duckdb", "xtask duckdb --test"));
         // The functions of `sql` from Python.
         sections.push(section("sql from Python", "xtask sql --python"));
-    }
-    if page {
-        // Of a workspace of its own, with a browser.
-        sections.push(section("web", "xtask web --test"));
     }
     for (name, command) in &mut sections {
         if *name == "documentation" {
@@ -111,26 +101,26 @@ mod tests {
 
     #[test]
     fn the_slow_tests_are_asked_for_by_a_variable() {
-        for (name, command) in sections(true, true, true) {
+        for (name, command) in sections(true, true) {
             assert_eq!(variable(&command, "VI_SLOW").as_deref(), Some("1"), "{name}");
         }
-        for (name, command) in sections(false, false, false) {
+        for (name, command) in sections(false, false) {
             assert_eq!(variable(&command, "VI_SLOW"), None, "{name}");
         }
     }
 
     #[test]
     fn crates_are_built_alone_and_the_engine_where_there_is_time() {
-        assert!(sections(true, false, false).iter().any(|(name, _)| *name == "packages"));
-        let last = |slow| sections(slow, false, false).pop().map(|(name, _)| name);
+        assert!(sections(true, false).iter().any(|(name, _)| *name == "packages"));
+        let last = |slow| sections(slow, false).pop().map(|(name, _)| name);
         assert_eq!((last(true), last(false)), (Some("sql"), Some("documentation")));
-        let last: Vec<_> = sections(true, true, true).iter().rev().map(|(name, _)| *name).take(4).collect();
-        assert_eq!(last, ["web", "sql from Python", "duckdb", "python"]);
+        let last: Vec<_> = sections(true, true).iter().rev().map(|(name, _)| *name).take(3).collect();
+        assert_eq!(last, ["sql from Python", "duckdb", "python"]);
     }
 
     #[test]
     fn warnings_are_errors_in_lints_and_documentation() {
-        let sections = sections(false, false, false);
+        let sections = sections(false, false);
         assert!(line(&sections[1].1).ends_with("-- -D warnings"));
         assert_eq!(variable(&sections[4].1, "RUSTDOCFLAGS").as_deref(), Some("-D warnings"));
     }

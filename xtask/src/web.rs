@@ -40,7 +40,7 @@ pub(crate) fn run(test: bool) -> Result<(), Failure> {
 }
 
 /// The first thing that the test in a browser lacks, none if all is there.
-pub(crate) fn missing() -> Option<&'static str> {
+fn missing() -> Option<&'static str> {
     if compiler().is_none() {
         return Some("a compiler for WebAssembly");
     }

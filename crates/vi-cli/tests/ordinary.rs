@@ -5,6 +5,7 @@
 mod common;
 
 use std::fs;
+use std::path::Path;
 
 use common::{folder, json, refused, told};
 use rand::{RngExt, SeedableRng};
@@ -414,4 +415,18 @@ fn heavy_tails_are_seen_in_the_first_rows_and_an_infinite_mean_is_stored() {
     told(&folder, "fit t.csv -t z --ignore y --family log-robust -o m.rvi");
     assert!(told(&folder, "inspect m.rvi").contains("scale 0."));
     told(&folder, "update m.rvi t.csv");
+}
+
+/// Of rows in the order of their dates each next one lies at the end of what the first rows tell of dates; the spread of the label is fitted anew among them.
+#[test]
+fn a_spread_that_follows_inputs_foresees_dates_as_well_as_a_constant_one() {
+    let folder = folder("ordinary-dates");
+    let houses = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/data/houses.csv");
+    fs::copy(houses, folder.join("t.csv")).unwrap();
+    let loss = |family: &str| {
+        let card = json(&told(&folder, &format!("fit t.csv --target price --family {family} -o m.rvi --json")));
+        card["scores"]["log_loss"].as_f64().unwrap()
+    };
+    let (constant, varying) = (loss("log-normal"), loss("log-varying"));
+    assert!(varying < constant + 0.1, "{varying} {constant}");
 }

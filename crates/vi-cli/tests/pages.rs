@@ -58,6 +58,9 @@ fn pictures_and_pages_are_drawn_for_every_kind_of_target() {
         );
         let html = fs::read_to_string(folder.join("m.html")).unwrap();
         assert!(html.starts_with("<!DOCTYPE html>") && html.matches("<svg").count() == 10 && !html.contains("<no>"));
+        let headings: Vec<_> = html.split("<h2>").skip(1).map(|rest| rest.split('<').next()).collect();
+        let alike = (1..headings.len()).any(|k| headings[..k].contains(&headings[k]));
+        assert!(html.matches("<main>").count() == 1 && !alike, "{headings:?}");
         fs::remove_dir_all(folder.join("pictures")).unwrap();
     }
     fs::write(folder.join("taken"), "a file").unwrap();

@@ -42,8 +42,8 @@ const QUICK: [&str; 19] = [
 /// last bit: no search that does not come there by chance can know, and the verdict says so.
 const UNKNOWABLE: [&str; 2] = ["a spike in two dimensions", "a spike in three dimensions"];
 
-/// The most evaluations of one target. Ten want more, up to forty million, and the sum of all is then 161 million, not 83.
-const MOST: u64 = 4_000_000;
+/// The most evaluations of one target, beyond which the verdict is that of what has been found: without it ten want four to forty million.
+const MOST: u64 = 1_000_000;
 
 /// How one target came out.
 struct Outcome {

@@ -71,12 +71,16 @@ impl Noise {
         if !is_resolved {
             return None;
         }
-        let half = 0.5 * rows.rows as f64;
-        let paid = half.min(self.owed);
-        let after = Self { shape: self.shape + half - paid, rate: self.rate + left, owed: self.owed - paid };
+        let count = rows.rows as f64;
+        let paid = (0.5 * count).min(self.owed);
+        let after = Self { shape: self.shape + 0.5 * count - paid, rate: self.rate + left, owed: self.owed - paid };
+        Some((self.evidence(&after, count) + rows.log_det, after))
+    }
+
+    /// What the noise adds to the log probability of so many labels after which it is `after`.
+    fn evidence(&self, after: &Self, labels: f64) -> f64 {
         let of = |noise: &Self| noise.shape * noise.rate.ln() - libm::lgamma(noise.shape);
-        let constant = half * (2.0 * std::f64::consts::PI).ln();
-        Some((of(self) - of(&after) - constant + rows.log_det, after))
+        of(self) - of(after) - 0.5 * labels * (2.0 * std::f64::consts::PI).ln()
     }
 }
 
@@ -232,15 +236,27 @@ impl ScalarFamily for Linear {
         if state.owed > 0.0 { None } else { state.after(rows) }
     }
 
-    /// `a ← a + ½·weight`, less what is owed, `b ← b + ½·weight·(y − xᵀμ)²/(1 + weight·ν)`, with the belief before the row.
+    /// `a ← a + ½·weight`, less what is owed, `b ← b + ½·weight·(y − xᵀμ)²/(1 + weight·ν)`, with the belief before the row. Returns by how much the
+    /// log density of `weight` rows exceeds that of one row, `weight` times.
     fn learn(&self, state: &mut Noise, observed: &Observation, seen: Projection, _site: Site) -> Result<f64, Error> {
-        let error = observed.label - observed.offset - seen.mean;
-        let gained = 0.5 * observed.weight;
+        let (weight, error) = (observed.weight, observed.label - observed.offset - seen.mean);
+        let before = state.clone();
+        let gained = 0.5 * weight;
         let paid = gained.min(state.owed);
         state.owed -= paid;
         state.shape += gained - paid;
-        state.rate += 0.5 * observed.weight * error * error / (1.0 + observed.weight * seen.variance);
-        Ok(0.0)
+        state.rate += gained * error * error / (1.0 + weight * seen.variance);
+        if weight == 1.0 || weight == 0.0 {
+            return Ok(0.0);
+        }
+        // A score has been computed, so that this is finite.
+        let one = before.precision().student(0.0, 1.0, seen.variance).map_or(f64::NAN, |one| one.log_density(error));
+        // The rows that pay are foretold as if they did not.
+        let first =
+            Noise { rate: before.rate + paid * error * error / (1.0 + 2.0 * paid * seen.variance), ..before.clone() };
+        let paying = before.evidence(&Noise { shape: before.shape + paid, ..first.clone() }, 2.0 * paid);
+        let others = first.evidence(state, 2.0 * (gained - paid));
+        Ok(paying + others - 0.5 * (weight * seen.variance).ln_1p() - weight * one)
     }
 }
 

@@ -14,7 +14,7 @@ use self::log_scale::{FARTHEST, LogScale};
 use self::of_spread::{chosen, of_spread};
 use super::engine::{Engine, EngineWire, Kept, Parts, check_offset};
 use super::linear::NumberPredicted;
-use super::observation::{Given, Observation};
+use super::observation::{Given, Observation, Size};
 use super::robust::Robust;
 use super::robust::noise::Noise;
 use super::row::check_row;
@@ -25,6 +25,8 @@ use crate::{Marginal, ModelError, Transform};
 const LEVEL: f64 = 1e-3;
 /// The distance of an input from its mean, in deviations of the first rows, beyond which the spread stays as it is there.
 const REACH: f64 = 10.0;
+/// The deviation of the log spreads of the first rows beyond which their fits start over.
+const ASTRAY: f64 = 2.0;
 
 /// Linear regression on a stream whose noise has heavy tails and a spread that follows the inputs.
 ///
@@ -190,29 +192,64 @@ impl OnlineVarying {
         self.learn(row.into(), label.into()).map(drop)
     }
 
-    /// The first rows with the factors that all of them have told, in place of those that were guessed before each: the label's weights are
-    /// learned from them anew. Returns the rows as they were.
-    fn factors_anew(&mut self) -> Result<Vec<Kept>, ModelError> {
+    /// Gives the first rows the factors that all of them have told, in place of those that were guessed before each.
+    fn factors_anew(&mut self) -> Result<(), ModelError> {
         let mut rows = self.engine.rows.clone();
         for Kept { row, observed } in &mut rows {
             *observed = observed.given(Given::Factor(self.log_spread(row.as_row())?.mean.exp()));
         }
-        Ok(std::mem::replace(&mut self.engine.rows, rows))
+        self.engine.rows = rows;
+        Ok(())
+    }
+
+    /// Whether the log spreads of the first rows lie so far apart that label and spread may have led each other astray.
+    fn has_run_away(&self) -> Result<bool, ModelError> {
+        let rows = &self.engine.rows;
+        let weight: f64 = rows.iter().map(|kept| kept.observed.weight).sum();
+        let spread = |Kept { row, observed }: &Kept| {
+            let spread = Projection { variance: 0.0, ..self.log_spread(row.as_row())? };
+            Ok::<_, ModelError>((observed.weight / weight, spread))
+        };
+        let spreads = rows.iter().map(spread).collect::<Result<Vec<_>, _>>()?;
+        Ok(moments(spreads.into_iter()).variance > ASTRAY * ASTRAY)
+    }
+
+    /// Fits the label's weights to the first rows as if their spreads were alike, and the spread to the distances from these weights.
+    fn start_over(&mut self) -> Result<(), ModelError> {
+        for Kept { observed, .. } in &mut self.engine.rows {
+            *observed = observed.given(Given::Factor(1.0));
+        }
+        self.engine.catch_up()?;
+        // A distance that belongs to a discarded fit.
+        for own in &mut self.spread.rows {
+            own.observed.label = f64::MAX;
+        }
+        self.fit_spread()
     }
 
     /// The parts of the prediction and the log spread before the row, which is then learned.
+    ///
+    /// Learned row by row along a slow input, label and spread can lead each other astray: a label that is missed widens the spread, and a wide
+    /// spread teaches the label nothing. Then both start over before they are learned anew from many of the first rows.
     fn learn(&mut self, row: Row<'_>, observed: Observation) -> Result<Learned, ModelError> {
         if !self.engine.starts_anew_next() {
             return self.learn_both(row, observed, &[]);
         }
-        let before = self.factors_anew()?;
-        // The label's predictor drops its first rows where they end.
-        let rows = self.engine.rows.clone();
-        let learned = self.learn_both(row, observed, &rows);
-        if learned.is_err() {
-            self.engine.rows = before;
+        let mut next = self.clone();
+        if self.engine.fits_are_few() && next.has_run_away()? && next.start_over().is_err() {
+            next.clone_from(self);
         }
-        learned
+        next.factors_anew()?;
+        // The label's predictor drops its first rows where they end.
+        let rows = next.engine.rows.clone();
+        let learned = next.learn_both(row, observed, &rows);
+        if let Err(error) = learned {
+            self.engine.refused = next.engine.refused;
+            return Err(error);
+        }
+        let before = (self.engine.parts(row, 0.0), self.log_spread(row)?);
+        *self = next;
+        Ok(before)
     }
 
     /// As [`learn`](Self::learn); `rows` are the first rows where the label's weights are learned anew from them and this one.
@@ -233,13 +270,32 @@ impl OnlineVarying {
             let told = Observation::new(r).weight(observed.weight).given(Given::Variance(variance));
             let anew = if self.spread.starts_anew_next() { self.distances_anew(rows).ok().flatten() } else { None };
             let counted = self.spread.counted(|spread| spread.update_seen(own, told));
-            if let (Some(rows), Err(_)) = (anew, counted) {
-                self.spread.rows = rows;
+            match (anew, counted) {
+                (Some(_), Ok(())) => self.keep_level(rows),
+                (Some(rows), Err(_)) => self.spread.rows = rows,
+                (None, _) => {}
             }
         } else {
             self.spread.refused = self.spread.refused.saturating_add(1);
         }
         Ok((parts, spread))
+    }
+
+    /// Gives the noise of the label the units of a spread that has been fitted anew, so that the noise of `rows`, whose factors the label's weights
+    /// have learned, stays the same in the geometric mean. Where a log spread is beyond floats nothing changes.
+    fn keep_level(&mut self, rows: &[Kept]) {
+        let moved = |Kept { row, observed }: &Kept| {
+            let log_factor = observed.size(Size::Factor)?.ln();
+            Ok::<_, ModelError>((observed.weight, log_factor - self.log_spread(row.as_row())?.mean))
+        };
+        let Ok(moved) = rows.iter().map(moved).collect::<Result<Vec<_>, _>>() else { return };
+        let weight: f64 = moved.iter().map(|(weight, _)| weight).sum();
+        if weight > 0.0 {
+            let mean = moved.iter().map(|(own, moved)| own / weight * moved).sum();
+            for member in &mut self.engine.members {
+                member.state.in_units(mean);
+            }
+        }
     }
 
     /// The prediction at `row`, as [`predict_at`](Self::predict_at) gives it, and then [`update`](Self::update): the same bits, and one
@@ -314,9 +370,12 @@ impl OnlineVarying {
     fn fit_spread(&mut self) -> Result<(), ModelError> {
         let rows = std::mem::take(&mut self.engine.rows);
         let anew = self.distances_anew(&rows);
+        let fitted = anew.and_then(|_| self.spread.catch_up());
+        if fitted.is_ok() {
+            self.keep_level(&rows);
+        }
         self.engine.rows = rows;
-        anew?;
-        self.spread.catch_up()
+        fitted
     }
 
     /// The log evidence of all rows so far, in nats, as [`OnlineRobust::evidence`](super::OnlineRobust::evidence): each label's noise has the

@@ -95,11 +95,11 @@ fn inputs_are_used_as_they_are() {
 #[test]
 fn weights_of_the_first_rows_are_repetitions() {
     let (rows, labels) = stream(15, 8);
-    let learned = |repeated: bool| {
-        let settings = OnlineSettings { prior_scale: PriorScale::Given(1.0), ..OnlineSettings::default() };
-        let mut model = OnlineLinear::with_settings(3, settings, 1.0, 1.0).unwrap();
+    let learned = |repeated: bool, first: usize| {
+        let mut model = OnlineLinear::new(3).unwrap();
         for (i, (row, label)) in rows.chunks(3).zip(&labels).enumerate() {
-            let (weight, away) = (i % 4, if i % 4 == 0 { 100.0 } else { 1.0 });
+            let weight = (i + first) % 4;
+            let away = if weight == 0 { 100.0 } else { 1.0 };
             let (row, label) = ([row[0] * away, 5.0 * row[1], row[2] / 7.0], label * 20.0 * away + row[0]);
             let times = if repeated { weight } else { 1 };
             for _ in 0..times {
@@ -111,9 +111,11 @@ fn weights_of_the_first_rows_are_repetitions() {
         let seen = model.predict(&[0.3, 1.0, 0.1]).unwrap();
         [seen.mean(), seen.standard_deviation()]
     };
-    for (one, other) in learned(false).into_iter().zip(learned(true)) {
-        // Sums in another order.
-        assert!((one - other).abs() < 1e-9 * (1.0 + other.abs()), "{one} {other}");
+    for first in 0..4 {
+        for (one, other) in learned(false, first).into_iter().zip(learned(true, first)) {
+            // Sums in another order.
+            assert!((one - other).abs() < 1e-9 * (1.0 + other.abs()), "{first}: {one} {other}");
+        }
     }
 }
 

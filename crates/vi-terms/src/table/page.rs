@@ -31,7 +31,7 @@ pub fn page(document: &Document) -> Result<String, TermsError> {
     Ok(format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n\
-         <style>\n{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n{}<footer>rvi {version}</footer>\n</body>\n</html>\n",
+         <style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n{}</main>\n<footer>rvi {version}</footer>\n</body>\n</html>\n",
         sections(document, 2)?
     ))
 }
@@ -52,7 +52,10 @@ pub fn sections(document: &Document, level: u8) -> Result<String, TermsError> {
     }
     let certificate = as_html(&certificate(document));
     let beliefs = preformatted(&beliefs);
-    Ok(body + &format!("<h{level}>Coefficients</h{level}>\n{beliefs}<h{level}>Certificate</h{level}>\n{certificate}"))
+    Ok(body
+        + &format!(
+            "<h{level}>Table of coefficients</h{level}>\n{beliefs}<h{level}>Certificate</h{level}>\n{certificate}"
+        ))
 }
 
 /// Lines as they are, which a keyboard can scroll where the screen is narrow.
@@ -60,7 +63,7 @@ fn preformatted(text: &str) -> String {
     format!("<pre tabindex=\"0\">{}</pre>\n", markup(text))
 }
 
-/// A picture for wide screens and one for narrow ones, of which readers of screens get the name.
+/// A picture for wide screens and one for narrow ones, whose name a screen reader says.
 ///
 /// # Errors
 /// Numbers that cannot be drawn.

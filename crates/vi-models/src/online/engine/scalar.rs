@@ -589,9 +589,9 @@ fn score<F: ScalarFamily>(
     family.check_step(observed, seen)?;
     let likelihood = rule.likelihood().inner();
     let score = match rule.log_normaliser() {
-        // The rule has the weight inside the integral, the score outside.
-        Some(log_normaliser) if observed.weight == 1.0 => log_normaliser,
-        _ => observed.weight * family.log_predictive(state, likelihood, observed.label, seen),
+        // With the weight inside the integral: the density of that many rows.
+        Some(log_normaliser) => log_normaliser,
+        None => observed.weight * family.log_predictive(state, likelihood, observed.label, seen),
     };
     if !is_score(score) {
         // A failed quadrature gives its own error.

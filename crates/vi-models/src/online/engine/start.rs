@@ -170,6 +170,11 @@ impl<F: Family> Engine<F> {
         !self.fixed && self.is_due(self.rows.len() + 1, self.next_end())
     }
 
+    /// Whether many rows have come since the first rows were last learned together: fits of many weights are few.
+    pub(in crate::online) fn fits_are_few(&self) -> bool {
+        self.weights_to_fit() > WIDE && self.rows.len() > FEWEST
+    }
+
     /// Whether all first rows are learned anew at the `n`-th of `last`.
     fn is_due(&self, n: usize, last: usize) -> bool {
         if n > self.start_rows() { n == last } else { is_due(n, last, self.weights_to_fit()) }

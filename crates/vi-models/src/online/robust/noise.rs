@@ -290,6 +290,13 @@ impl Noise {
         Ok((found, total - self.expected(&squares)))
     }
 
+    /// The noise in units that are smaller by this factor, of which the logarithm is given.
+    pub(in crate::online) fn in_units(&mut self, log_factor: f64) {
+        for own in &mut self.scales {
+            own.mean = (own.mean + log_factor).clamp(-FARTHEST, FARTHEST);
+        }
+    }
+
     /// Shares and scales return towards the prior: what rows have told loses the factor `lambda`.
     pub(in crate::online) fn forget(&mut self, lambda: f64) {
         let before = Self::before();
