@@ -25,8 +25,6 @@ use crate::{Marginal, ModelError, Transform};
 const LEVEL: f64 = 1e-3;
 /// The distance of an input from its mean, in deviations of the first rows, beyond which the spread stays as it is there.
 const REACH: f64 = 10.0;
-/// The deviation of the log spreads of the first rows beyond which their fits start over.
-const ASTRAY: f64 = 2.0;
 
 /// Linear regression on a stream whose noise has heavy tails and a spread that follows the inputs.
 ///
@@ -202,18 +200,6 @@ impl OnlineVarying {
         Ok(())
     }
 
-    /// Whether the log spreads of the first rows lie so far apart that label and spread may have led each other astray.
-    fn has_run_away(&self) -> Result<bool, ModelError> {
-        let rows = &self.engine.rows;
-        let weight: f64 = rows.iter().map(|kept| kept.observed.weight).sum();
-        let spread = |Kept { row, observed }: &Kept| {
-            let spread = Projection { variance: 0.0, ..self.log_spread(row.as_row())? };
-            Ok::<_, ModelError>((observed.weight / weight, spread))
-        };
-        let spreads = rows.iter().map(spread).collect::<Result<Vec<_>, _>>()?;
-        Ok(moments(spreads.into_iter()).variance > ASTRAY * ASTRAY)
-    }
-
     /// Fits the label's weights to the first rows as if their spreads were alike, and the spread to the distances from these weights.
     fn start_over(&mut self) -> Result<(), ModelError> {
         for Kept { observed, .. } in &mut self.engine.rows {
@@ -230,13 +216,13 @@ impl OnlineVarying {
     /// The parts of the prediction and the log spread before the row, which is then learned.
     ///
     /// Learned row by row along a slow input, label and spread can lead each other astray: a label that is missed widens the spread, and a wide
-    /// spread teaches the label nothing. Then both start over before they are learned anew from many of the first rows.
+    /// spread teaches the label nothing. So both start over before they are learned anew from many rows.
     fn learn(&mut self, row: Row<'_>, observed: Observation) -> Result<Learned, ModelError> {
         if !self.engine.starts_anew_next() {
             return self.learn_both(row, observed, &[]);
         }
         let mut next = self.clone();
-        if self.engine.fits_are_few() && next.has_run_away()? && next.start_over().is_err() {
+        if self.engine.fits_are_few() && next.start_over().is_err() {
             next.clone_from(self);
         }
         next.factors_anew()?;

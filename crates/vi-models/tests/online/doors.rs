@@ -113,8 +113,8 @@ fn weights_of_the_first_rows_are_repetitions() {
     };
     for first in 0..4 {
         for (one, other) in learned(false, first).into_iter().zip(learned(true, first)) {
-            // Sums in another order.
-            assert!((one - other).abs() < 1e-9 * (1.0 + other.abs()), "{first}: {one} {other}");
+            // The search for the prior scale ends within this of its end; it is what scikit-learn's own check allows.
+            assert!((one - other).abs() < 1e-7 * (1.0 + other.abs()), "{first}: {one} {other}");
         }
     }
 }

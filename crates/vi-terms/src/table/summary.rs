@@ -146,7 +146,7 @@ pub fn head(document: &Document) -> String {
         let mut words = chosen.describe();
         let scores = document.scores.summary();
         if chosen.has_heavy_tails() && scores.rmse > scores.plain_rmse {
-            words.push("means further off than without inputs: `--family gaussian` predicts means".to_owned());
+            words.push("means further off than without inputs: try `--family gaussian`".to_owned());
         }
         text += &wrapped("family        ", &words);
     }
