@@ -417,7 +417,7 @@ fn heavy_tails_are_seen_in_the_first_rows_and_an_infinite_mean_is_stored() {
     told(&folder, "update m.rvi t.csv");
 }
 
-/// Of rows in the order of their dates each next one lies at the end of what the first rows tell of dates; the spread of the label is fitted anew among them.
+/// In a file sorted by date each row lies beyond the dates of all rows before it.
 #[test]
 fn a_spread_that_follows_inputs_foresees_dates_as_well_as_a_constant_one() {
     let folder = folder("ordinary-dates");

@@ -42,7 +42,7 @@ const QUICK: [&str; 19] = [
 /// last bit: no search that does not come there by chance can know, and the verdict says so.
 const UNKNOWABLE: [&str; 2] = ["a spike in two dimensions", "a spike in three dimensions"];
 
-/// The most evaluations of one target, beyond which the verdict is that of what has been found: without it ten want four to forty million.
+/// The largest number of evaluations of one target; ten targets would use four to forty million.
 const MOST: u64 = 1_000_000;
 
 /// How one target came out.

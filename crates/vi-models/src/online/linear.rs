@@ -77,7 +77,7 @@ impl Noise {
         Some((self.evidence(&after, count) + rows.log_det, after))
     }
 
-    /// What the noise adds to the log probability of so many labels after which it is `after`.
+    /// The noise's part of the log probability of this number of labels, which change it to `after`.
     fn evidence(&self, after: &Self, labels: f64) -> f64 {
         let of = |noise: &Self| noise.shape * noise.rate.ln() - libm::lgamma(noise.shape);
         of(self) - of(after) - 0.5 * labels * (2.0 * std::f64::consts::PI).ln()

@@ -95,8 +95,10 @@ fn inputs_are_used_as_they_are() {
 #[test]
 fn weights_of_the_first_rows_are_repetitions() {
     let (rows, labels) = stream(15, 8);
-    let learned = |repeated: bool, first: usize| {
-        let mut model = OnlineLinear::new(3).unwrap();
+    let given = OnlineSettings { prior_scale: PriorScale::Given(1.0), ..OnlineSettings::default() };
+    let given = OnlineLinear::with_settings(3, given, 1.0, 1.0).unwrap();
+    let learned = |model: &OnlineLinear, repeated: bool, first: usize| {
+        let mut model = model.clone();
         for (i, (row, label)) in rows.chunks(3).zip(&labels).enumerate() {
             let weight = (i + first) % 4;
             let away = if weight == 0 { 100.0 } else { 1.0 };
@@ -111,10 +113,12 @@ fn weights_of_the_first_rows_are_repetitions() {
         let seen = model.predict(&[0.3, 1.0, 0.1]).unwrap();
         [seen.mean(), seen.standard_deviation()]
     };
-    for first in 0..4 {
-        for (one, other) in learned(false, first).into_iter().zip(learned(true, first)) {
-            // The search for the prior scale ends within this of its end; it is what scikit-learn's own check allows.
-            assert!((one - other).abs() < 1e-7 * (1.0 + other.abs()), "{first}: {one} {other}");
+    // Sums in another order; the search for a scale ends within the second bound, which is that of scikit-learn's own check.
+    for (model, firsts, bound) in [(given, 1, 1e-9), (OnlineLinear::new(3).unwrap(), 4, 1e-7)] {
+        for first in 0..firsts {
+            for (one, other) in learned(&model, false, first).into_iter().zip(learned(&model, true, first)) {
+                assert!((one - other).abs() < bound * (1.0 + other.abs()), "{first}: {one} {other}");
+            }
         }
     }
 }

@@ -170,7 +170,7 @@ impl<F: Family> Engine<F> {
         !self.fixed && self.is_due(self.rows.len() + 1, self.next_end())
     }
 
-    /// Whether many rows have come since the first rows were last learned together: fits of many weights are few.
+    /// Whether many rows lie between two fits of the first rows, as they do for many weights.
     pub(in crate::online) fn fits_are_few(&self) -> bool {
         self.weights_to_fit() > WIDE && self.rows.len() > FEWEST
     }

@@ -290,7 +290,7 @@ impl Noise {
         Ok((found, total - self.expected(&squares)))
     }
 
-    /// The noise in units that are smaller by this factor, of which the logarithm is given.
+    /// Multiplies the scales by `exp(log_factor)`, as far as their range goes.
     pub(in crate::online) fn in_units(&mut self, log_factor: f64) {
         for own in &mut self.scales {
             own.mean = (own.mean + log_factor).clamp(-FARTHEST, FARTHEST);
