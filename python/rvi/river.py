@@ -11,6 +11,7 @@ Examples
 LogLoss: 0.2...
 """
 
+import json
 import math
 from numbers import Number
 from zlib import crc32
@@ -24,7 +25,7 @@ except ImportError as error:
     raise ImportError("rvi.river needs the package river: pip install 'rvi[river]'") from error
 
 from . import _settings
-from ._rvi import Online
+from ._rvi import Online, Record
 
 __all__ = ["BayesianLinearRegression", "BayesianLogisticRegression", "BayesianSoftmaxRegression"]
 
@@ -42,6 +43,7 @@ class _Model:
         self._places = {}
         self._width = 0
         self._model = None
+        self._record = Record()
 
     @classmethod
     def _unit_test_params(cls):
@@ -74,7 +76,7 @@ class _Model:
 
     def _learned(self, places, row, y, weight):
         """Learns a row; a failure leaves places and model as they were."""
-        self._model.update_row(row, y, weight)
+        self._model.update_row(row, y, weight, record=self._record)
         self._places = places
 
     def _row(self, x, places):
@@ -132,6 +134,12 @@ class _Model:
         places = self._placed(x)
         self._learned(places, self._row(x, places), y, weight)
 
+    def _set(self, x, level):
+        """The positions of the labels in the certified set; None where there is none yet."""
+        if self._model is None:
+            return None
+        return self._model.certified_set_row(self._row(x, self._places), level, self._record)
+
     def _matrix(self, X, places):
         """The rows of a table as a matrix, and its column of places."""
         frame = _frame(X)
@@ -164,7 +172,19 @@ class _Model:
             other.__dict__[name] = dict(value) if isinstance(value, dict) else value
         if self._model is not None:
             other._model = self._model.copy()
+        other._record = self._record.copy()
         return other
+
+    def certificate(self):
+        """The findings about the model that have a consequence, as `rvi.table.Model.certificate` has them.
+
+        Those about its predictions are by the rows that `learn_one` has learned, each predicted before.
+
+        Returns
+        -------
+        findings : list of dict
+        """
+        return [] if self._model is None else json.loads(self._model.certificate(record=self._record))
 
     @property
     def info(self):
@@ -262,6 +282,19 @@ class BayesianLinearRegression(_Model, river.base.MiniBatchRegressor):
             return mean
         return river.proba.Gaussian._from_state(n=1, m=mean, var=deviation**2, ddof=0)
 
+    def predict_interval_one(self, x, level=0.9, certified=False):
+        """The central interval of the target.
+
+        A certified one holds targets as often as `level` says in the long run, whatever the data do: its width follows where the targets
+        of the rows that `learn_one` has learned fell in their predictions. Before the first row, and certified before the 200th, it has no ends.
+        """
+        if self._model is None:
+            return -math.inf, math.inf
+        row = self._row(x, self._places)
+        if not certified:
+            return self._model.interval_row(row, level)
+        return self._model.certified_interval_row(row, level, self._record) or (-math.inf, math.inf)
+
     def learn_many(self, X, y):
         """Learn the rows of a table in their order: the same model as `learn_one` for each."""
         self._learn_many(X, np.asarray(_labels(y), dtype=np.float64))
@@ -323,6 +356,14 @@ class BayesianLogisticRegression(_Model, river.base.MiniBatchClassifier):
         if self._model is None:
             return 0.0, 1.0
         return self._model.interval_row(self._row(x, self._places), level)
+
+    def predict_set_one(self, x, level=0.9):
+        """The certified set of labels, which holds the label as often as `level` says in the long run, whatever the data do.
+
+        Its size follows how probable the labels of the rows that `learn_one` has learned were before. Before the 200th row it holds both.
+        """
+        found = self._set(x, level)
+        return {False, True} if found is None else {place == 1 for place in found}
 
     def learn_many(self, X, y):
         """Learn the rows of a table in their order: the same model as `learn_one` for each."""
@@ -420,3 +461,12 @@ class BayesianSoftmaxRegression(_Model, river.base.Classifier):
         found = self._model.probabilities_row(self._row(x, self._places))
         total = sum(found[place] for place in self._classes.values())
         return {label: found[place] / total for label, place in self._classes.items()}
+
+    def predict_set_one(self, x, level=0.9):
+        """The certified set of labels, which holds the label as often as `level` says in the long run, whatever the data do.
+
+        Its size follows how probable the labels of the rows that `learn_one` has learned were before. Before the 200th row it holds all
+        labels seen so far.
+        """
+        found = self._set(x, level)
+        return {label for label, place in self._classes.items() if found is None or place in found}

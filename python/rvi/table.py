@@ -43,7 +43,7 @@ def fit(
         A table of pandas (needs PyArrow), Polars or PyArrow, any object with ``__arrow_c_stream__``, or a dict of columns (needs PyArrow). The index of a
         pandas table is no column.
     target : str, optional
-        The column to predict, unless the formula names it.
+        The column to predict, unless the formula names it. Among numbers texts such as ``"<0.5"`` and ``">200"`` are ranges of one.
     shape : {"line", "smooth", "pairs", "any"}, optional
         A line in each input, a curve for each number, products of two inputs beside the curves, or any shape. By default
         the inputs and the number of rows decide.
@@ -54,7 +54,8 @@ def fit(
     formula : str, optional
         Target and inputs, for example ``"late ~ . - id + carrier:origin + log(distance)"`` or ``"pain ~ s(age) + (1 | clinic)"``. ``(days | subject)`` gives each
         subject a level and a slope with their correlation, told at 0 days; ``(days || subject)`` the same without it, told at the mean of the days.
-        ``"Surv(days, died) ~ age"`` learns times, of which those are censored where ``died`` is 0, ``False``, or 1 among 1 and 2.
+        ``"Surv(days, died) ~ age"`` learns times, of which those are censored where ``died`` is 0, ``False``, or 1 among 1 and 2;
+        ``"between(low, high) ~ age"`` numbers of which a range is known, open where an end is missing.
         ``"wage ~ age + s(school), sigma ~ age"`` has a spread that follows some of the terms, ``sigma ~ 1`` one of all rows.
     ignore, text, number : sequence of str
         Columns to leave out, to treat as text, and to keep as numbers although every row has its own.
@@ -301,7 +302,7 @@ class Model:
         table : table
             Rows with the columns of the inputs.
         y : float or sequence of float, optional
-            One for all rows, or one for each; by default the target of each row, NaN where it is missing or a censored time. Without rows that the model has learned the
+            One for all rows, or one for each; by default the target of each row, NaN where it is missing, a range or a censored time. Without rows that the model has learned the
             values are uniform between 0 and 1 where it is right.
 
         Returns
@@ -325,7 +326,7 @@ class Model:
         return self._asked(table, "crps", () if y is None else y)
 
     def log_density(self, table, y=None):
-        """The log density of each row's number or time, or the log probability of its class or count, or of no event up to a censored time.
+        """The log density of each row's number or time, or the log probability of its class or count, of a range of a number, or of no event up to a censored time.
 
         Parameters
         ----------

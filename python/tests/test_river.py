@@ -54,6 +54,40 @@ def test_many_are_a_loop_of_one_to_the_bit():
             assert one.predict_one(x) == many.predict_one(x) == many.predict_many(table)[5]
 
 
+def test_certified_intervals_and_sets_hold_on_a_stream_that_drifts():
+    rng = np.random.default_rng(3)
+    linear, logistic, several = BayesianLinearRegression(), BayesianLogisticRegression(), BayesianSoftmaxRegression()
+    assert linear.predict_interval_one({"a": 1.0}, certified=True) == (-np.inf, np.inf) and linear.certificate() == []
+    assert logistic.predict_set_one({"a": 1.0}) == {False, True} and several.predict_set_one({"a": 1.0}) == set()
+    held = np.zeros((4, 2))
+    for t in range(3000):
+        x = {"a": rng.normal(), "b": rng.normal()}
+        # Noise that grows, which the model's own intervals do not know.
+        y = x["a"] * (1.0 + t / 1000) + (0.5 + t / 1000) * rng.standard_t(3)
+        label, name = y > 0.0, "low" if y < -1.0 else "mid" if y < 1.0 else "high"
+        if t >= 500:
+            for k, certified in enumerate((False, True)):
+                lower, upper = linear.predict_interval_one(x, certified=certified)
+                held[k] += lower <= y <= upper, 1
+            held[2] += label in logistic.predict_set_one(x), 1
+            held[3] += name in several.predict_set_one(x), 1
+        linear.learn_one(x, y)
+        logistic.learn_one(x, label)
+        several.learn_one(x, name)
+    own, certified, of_two, of_three = held[:, 0] / held[:, 1]
+    # Steps of the intervals beside three deviations of 2500 labels.
+    assert own < 0.87 and abs(certified - 0.9) < 0.025, held
+    assert of_two > 0.875 and of_three > 0.875, held
+    about = {own["about"] for own in linear.certificate()}
+    assert "calibration" in about
+    x = {"a": 0.3, "b": -1.0}
+    for model in (copy.deepcopy(linear), pickle.loads(pickle.dumps(linear))):
+        model.learn_one(x, 100.0)
+        assert model.predict_interval_one(x, certified=True) != linear.predict_interval_one(x, certified=True)
+    with pytest.raises(ValueError, match="level"):
+        linear.predict_interval_one(x, 1.5, certified=True)
+
+
 def test_names_find_places_as_they_come():
     X, y = rows(300)
     model, known = BayesianLinearRegression(reserve=1), BayesianLinearRegression(reserve=2)

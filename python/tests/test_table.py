@@ -145,6 +145,27 @@ def test_times_of_events_are_learned_with_those_that_did_not_come():
         model.crps(new, 3.0)
 
 
+def test_numbers_below_a_limit_are_learned_as_ranges():
+    rng = np.random.default_rng(2)
+    depth = rng.uniform(-2.0, 2.0, 500)
+    lead = np.exp(0.5 + depth + 0.4 * rng.normal(size=500))
+    table = pd.DataFrame({"depth": depth, "lead": np.where(lead < 1.0, "<1", lead.round(4).astype(str))})
+    model = rvi.fit(table, "lead", shape="line")
+    card = model.info()
+    assert card["scores"]["ranges"] == (lead < 1.0).sum() and "rmse" not in card["scores"]
+    coefficient = next(own for own in card["coefficients"] if own["name"] == "depth")
+    assert abs(coefficient["mean"] - 1.0) < 3.0 * coefficient["sd"]
+    ends = pd.DataFrame({"depth": depth, "low": np.where(lead < 1.0, np.nan, lead.round(4)), "high": np.maximum(lead.round(4), 1.0)})
+    other = rvi.fit(ends, formula="between(low, high) ~ depth")
+    assert np.allclose(other.predict(ends), model.predict(table), rtol=1e-9)
+    assert np.isnan(model.cdf(table)).sum() == np.isnan(model.crps(table)).sum() == (lead < 1.0).sum()
+    below = model.cdf(table[lead < 1.0], 1.0)
+    # The steps of the tails.
+    assert np.allclose(model.log_density(table[lead < 1.0]), np.log(below), atol=1e-4)
+    lower, upper = model.predict_interval(table, certified=True).T
+    assert ((lower <= lead) & (lead <= upper)).mean() > 0.87
+
+
 def test_files_go_to_the_command_and_back(tmp_path):
     new, path = csv(NEW, tmp_path / "new.csv"), tmp_path / "model.rvi"
     model = rvi.fit(FLATS, "let")

@@ -19,6 +19,7 @@
 mod arrow;
 mod bandit;
 mod boost;
+mod certified;
 mod fault;
 mod features;
 mod grouped;
@@ -41,6 +42,7 @@ use pyo3::prelude::*;
 fn _rvi(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<online::Online>()?;
+    module.add_class::<certified::Record>()?;
     module.add_class::<grouped::Grouped>()?;
     module.add_class::<vb::VbNumber>()?;
     module.add_class::<vb::VbClass>()?;

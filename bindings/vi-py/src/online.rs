@@ -16,6 +16,7 @@ use vi_models::online::{
 use vi_models::{Interval, ModelError, Transform};
 use vi_terms::table::of_model;
 
+use crate::certified::Record;
 use crate::fault::{Fault, freely, locked, threads};
 use crate::learn::learn;
 use crate::parts::{Flat, MOST, OwnRow, memory_for, numbers_of, observe, observed, parts, room, told};
@@ -195,8 +196,9 @@ impl Online {
         })
     }
 
-    /// Learns one row: all entries, or a tuple of positions and values.
-    #[pyo3(signature = (row, y, weight=1.0, offset=0.0, size=None))]
+    /// Learns one row: all entries, or a tuple of positions and values; a record learns where the label fell in the prediction before.
+    #[pyo3(signature = (row, y, weight=1.0, offset=0.0, size=None, record=None))]
+    #[expect(clippy::too_many_arguments, reason = "the numbers of a row")]
     fn update_row(
         &self,
         py: Python<'_>,
@@ -205,11 +207,45 @@ impl Online {
         weight: f64,
         offset: f64,
         size: Option<f64>,
+        record: Option<Py<Record>>,
     ) -> PyResult<()> {
         let row = OwnRow::of(row)?;
         self.change(py, |model| {
             let observed = observe(model, y, offset, weight, size);
-            Ok(model.update(row.row(), observed)?)
+            match &record {
+                None => Ok(model.update(row.row(), observed)?),
+                Some(record) => record.get().add(model.predict_and_update(row.row(), observed)?, observed),
+            }
+        })
+    }
+
+    /// The certified interval at one row; `None` while the record has too few labels.
+    fn certified_interval_row(
+        &self,
+        py: Python<'_>,
+        row: &Bound<'_, PyAny>,
+        level: f64,
+        record: Py<Record>,
+    ) -> PyResult<Option<(f64, f64)>> {
+        let row = OwnRow::of(row)?;
+        self.look(py, |model| {
+            let seen = model.predict(row.row(), 0.0.into())?;
+            Ok(record.get().certified(|own| own.interval(&seen, level))?.map(ends))
+        })
+    }
+
+    /// The positions of the classes in the certified set at one row; `None` while the record has too few labels.
+    fn certified_set_row(
+        &self,
+        py: Python<'_>,
+        row: &Bound<'_, PyAny>,
+        level: f64,
+        record: Py<Record>,
+    ) -> PyResult<Option<Vec<usize>>> {
+        let row = OwnRow::of(row)?;
+        self.look(py, |model| {
+            let seen = model.predict(row.row(), 0.0.into())?;
+            record.get().certified(|own| own.classes(&seen, level))
         })
     }
 
@@ -523,8 +559,8 @@ impl Online {
         Ok(told)
     }
 
-    /// The findings about the model that have a consequence, as JSON; with rows that it has not learned also those about its predictions of them.
-    #[pyo3(signature = (rows=None, y=None, offset=None, size=None))]
+    /// The findings about the model that have a consequence, as JSON; with rows that it has not learned, or a record, also those about its predictions.
+    #[pyo3(signature = (rows=None, y=None, offset=None, size=None, record=None))]
     fn certificate(
         &self,
         py: Python<'_>,
@@ -532,7 +568,9 @@ impl Online {
         y: Numbers<'_>,
         offset: Numbers<'_>,
         size: Numbers<'_>,
+        record: Option<Py<Record>>,
     ) -> PyResult<String> {
+        let kept = record.map(|record| record.get().certificate()).transpose()?;
         let record = rows.map(|rows| {
             let labels = numbers("y", &y, rows.count())?;
             let labels = labels.ok_or_else(|| PyValueError::new_err("rows need their labels y"))?;
@@ -540,7 +578,7 @@ impl Online {
             self.seen(py, (rows, offset, size), |i, seen| record.add(seen, labels[i]).map(Some))?;
             Ok::<_, PyErr>(record)
         });
-        let record = record.transpose()?;
+        let record = record.transpose()?.or(kept);
         self.look(py, |model| Ok(serde_json::to_string(&of_model(model, record.as_ref()))?))
     }
 

@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
 use vi_data::records::Record;
 use vi_models::Marginal;
-use vi_models::online::BeliefKind;
+use vi_models::online::{BeliefKind, Observation};
 use vi_terms::TermsError;
 use vi_terms::table::summary::{body, card, head, progressive};
 use vi_terms::table::{
@@ -371,12 +371,14 @@ fn distribution(
                 format!("classes have no {what}: predict_proba and log_density are for them")
             })
         };
+        // A censored time has a minus.
+        let told = |y: f64| if of_times && y < 0.0 { Observation::new(-y).censored() } else { Observation::new(y) };
         let at = || match numbers {
-            // A censored time has a minus, and no place in its prediction.
-            [] if of_times && what == "cdf" => Ok(answers.label(&record, row)?.filter(|time| *time > 0.0)),
+            // A range has no place in its prediction, and no distance from it.
+            [] if what != "log_density" => Ok(answers.label(&record, row)?.filter(|own| !own.is_range())),
             [] => answers.label(&record, row),
-            [one] => Ok(Some(*one)),
-            each => Ok(each.get(n).copied()),
+            [one] => Ok(Some(told(*one))),
+            each => Ok(each.get(n).copied().map(told)),
         };
         match what {
             "point" => found.push(answers.point(&record, row)?),
@@ -386,9 +388,9 @@ fn distribution(
                     Some(y) => {
                         let seen = answers.predict(&record, row)?;
                         let value = match what {
-                            "cdf" => seen.below(y).map(|below| below.map(|(_, to)| to)),
-                            "crps" => seen.crps(y),
-                            _ => document.log_density(&seen, y).map(Some),
+                            "cdf" => seen.below(y.label()).map(|below| below.map(|(_, to)| to)),
+                            "crps" => seen.crps(y.label()),
+                            _ => seen.log_density_of(y).map(Some),
                         };
                         value.map_err(refused)?
                     }

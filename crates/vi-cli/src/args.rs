@@ -98,7 +98,7 @@ pub(crate) struct Show {
 pub(crate) struct Fit {
     #[command(flatten)]
     pub(crate) input: InputArgs,
-    /// Column to predict (in a sparse file: the label), or `Surv(TIME, EVENT)` for times of which some are censored.
+    /// Column to predict (in a sparse file: the label), `Surv(TIME, EVENT)` for times of which some are censored, or `between(LOW, HIGH)` for numbers of which a range is known.
     #[arg(short, long, value_name = "COLUMN")]
     pub(crate) target: Option<String>,
     /// File for the model.
@@ -107,7 +107,7 @@ pub(crate) struct Fit {
     /// Type of the target.
     #[arg(long, value_enum, default_value_t = Family::Auto)]
     pub(crate) family: Family,
-    /// Target and inputs as a formula, for example `late ~ . - id + carrier:origin + log(distance)` or `pain ~ s(age) + (days | patient)`; `Surv(days, died) ~ age` for times of which some are censored; `wage ~ age + school, sigma ~ age` for a spread that follows the age.
+    /// Target and inputs as a formula, for example `late ~ . - id + carrier:origin + log(distance)` or `pain ~ s(age) + (days | patient)`; `Surv(days, died) ~ age` for times of which some are censored; `between(low, high) ~ age` for numbers of which a range is known; `wage ~ age + school, sigma ~ age` for a spread that follows the age.
     #[arg(long, value_name = "FORMULA")]
     pub(crate) formula: Option<String>,
     /// Add nonlinear features: `rff:300` = 300 random Fourier features (a kernel machine), `poly:2` = powers of the numbers up to 2.

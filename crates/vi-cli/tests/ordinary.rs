@@ -193,6 +193,78 @@ fn times_of_events_have_medians_and_hazards() {
     assert!(refused(&folder, "update m.rvi zero.csv").contains("`0` is not a positive, finite time"));
 }
 
+/// Lead in wells, `log₂ = 1 + ½·depth + ½·noise`, of which a laboratory tells nothing below 1 and above 16 but that.
+#[test]
+fn numbers_beyond_the_limits_of_a_meter_are_ranges() {
+    let folder = folder("ordinary-ranges");
+    let mut rng = ChaCha8Rng::seed_from_u64(11);
+    let (mut marked, mut columns, mut at_limit) =
+        ("depth,lead\n".to_owned(), "depth,low,high\n".to_owned(), String::new());
+    let mut ranges = 0;
+    for _ in 0..600 {
+        let [depth, u, turn] = [(); 3].map(|()| rng.random::<f64>());
+        let (depth, noise) = (4.0 * depth - 2.0, (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * turn).cos());
+        let lead = (1.0 + 1.5 * depth + 0.5 * noise).exp2();
+        let [text, low, high] = match lead {
+            lead if lead < 1.0 => ["<1", "", "1"].map(str::to_owned),
+            lead if lead > 16.0 => ["> 16", "16", ""].map(str::to_owned),
+            lead => [lead, lead, lead].map(|lead| format!("{lead:.4}")),
+        };
+        ranges += u64::from(text.contains(['<', '>']));
+        at_limit += &format!("{depth:.3},{}\n", text.replace(['<', '>', ' '], ""));
+        marked += &format!("{depth:.3},{text}\n");
+        columns += &format!("{depth:.3},{low},{high}\n");
+    }
+    fs::write(folder.join("m.csv"), &marked).unwrap();
+    fs::write(folder.join("c.csv"), &columns).unwrap();
+    fs::write(folder.join("l.csv"), format!("depth,lead\n{at_limit}")).unwrap();
+    let output = told(&folder, "fit m.csv -t lead --shape line -o m.rvi");
+    assert!(output.contains("lead, a number") && output.contains("log-robust"), "{output}");
+    assert!(output.contains(&format!("known as a range {ranges:>26}")), "{output}");
+    assert!(output.lines().all(|line| line.chars().count() <= 80), "{output}");
+    let slope = |model: &str| {
+        let card = json(&told(&folder, &format!("inspect {model} --json")));
+        let depth = card["coefficients"].as_array().unwrap().iter().find(|own| own["name"] == "depth").unwrap().clone();
+        (depth["mean"].as_f64().unwrap(), depth["sd"].as_f64().unwrap())
+    };
+    // The natural logarithm's slope.
+    let ((mean, sd), truth) = (slope("m.rvi"), 1.5 * 2_f64.ln());
+    assert!((mean - truth).abs() < 3.0 * sd && sd < 0.05, "{mean} {sd} {truth}");
+    // Limits in place of ranges flatten it.
+    told(&folder, "fit l.csv -t lead --shape line --family log-robust -o l.rvi");
+    assert!(slope("l.rvi").0 < truth - 0.15, "{:?}", slope("l.rvi"));
+
+    let output = told(&folder, "fit c.csv --formula between(low,high)~depth -o c.rvi");
+    assert!(output.contains("a number between low and high"), "{output}");
+    assert_eq!(slope("c.rvi"), slope("m.rvi"));
+    let scores = json(&told(&folder, "inspect c.rvi --json"))["scores"].clone();
+    assert_eq!(scores["ranges"].as_u64(), Some(ranges));
+    let held = scores["coverage"][1][1].as_f64().unwrap();
+    // Three deviations of 600 rows; a range is a number drawn from its prediction.
+    assert!((held - 0.9).abs() < 0.04, "{held}");
+    told(&folder, "fit c.csv -t between(low,high) -o t.rvi");
+    for model in ["m", "c"] {
+        let more = told(&folder, &format!("update {model}.rvi {model}.csv -o more.rvi"));
+        assert!(more.contains("600 rows learned"), "{more}");
+        assert!(told(&folder, &format!("evaluate {model}.rvi {model}.csv")).contains("known as a range"));
+        told(&folder, &format!("predict {model}.rvi {model}.csv --certified"));
+        told(&folder, &format!("inspect {model}.rvi --html page.html --plot plots"));
+    }
+    // A mark that only later rows have begins the pass anew.
+    let (head, body) = marked.split_once('\n').unwrap();
+    let (known, others): (Vec<&str>, Vec<&str>) = body.lines().partition(|line| !line.contains(['<', '>']));
+    let late = [vec![head], known, others].concat().join("\n");
+    fs::write(folder.join("late.csv"), late).unwrap();
+    let output = told(&folder, "fit late.csv -t lead --shape line --sniff 100 -o late.rvi");
+    assert!((slope("late.rvi").0 - truth).abs() < 0.1, "{output} {:?}", slope("late.rvi"));
+    // Models of other noise refuse it by its row, and say what takes it.
+    told(&folder, "fit l.csv -t lead --family gaussian -o g.rvi");
+    let text = refused(&folder, "update g.rvi m.csv");
+    assert!(text.contains("is not a finite number; models of `--family robust` take such ranges"), "{text}");
+    assert!(refused(&folder, "fit c.csv -t between(low,high) --family gaussian -o g.rvi").contains("no ranges"));
+    assert!(refused(&folder, "fit m.csv -t lead --ard -o g.rvi").contains("only known to lie in a range"));
+}
+
 #[test]
 fn a_pass_that_learns_nothing_is_an_error() {
     let folder = folder("ordinary-nothing");

@@ -11,6 +11,7 @@ use vi_core::special::{HALF_LN_2PI, mills_ratio, normal_cdf, normal_density, nor
 
 pub(crate) use vi_core::special::log_sum_exp;
 
+use crate::student::Truncated;
 use crate::student::blurred::{DOF, TAILS, Tail};
 use crate::{Interval, ModelError, Student, Transform, check};
 
@@ -136,6 +137,31 @@ impl Part {
             Self::Gaussian { mean, .. } => f64::from(t >= mean),
             Self::Student(part) => part.cdf(t),
             Self::Blurred { mean, variance, scale, tail } => TAILS[tail].cdf(t - mean, variance, scale),
+        }
+    }
+
+    fn log_probability(&self, low: f64, high: f64) -> f64 {
+        match *self {
+            Self::Gaussian { mean, deviation } if deviation > 0.0 => {
+                Truncated::new((low - mean) / deviation, (high - mean) / deviation).log_mass
+            }
+            Self::Gaussian { mean, .. } => {
+                if low < mean && mean <= high {
+                    0.0
+                } else {
+                    f64::NEG_INFINITY
+                }
+            }
+            Self::Student(part) => {
+                // Above the middle by the upper tails, which keep their digits.
+                let mirrored = |t: f64| 2.0 * part.location() - t;
+                let (low, high) = if low > part.location() { (mirrored(high), mirrored(low)) } else { (low, high) };
+                (part.cdf(high) - part.cdf(low)).ln()
+            }
+            Self::Blurred { mean, variance, scale, tail } => {
+                let (near, reach) = if low.is_finite() { (low, high - low) } else { (high, low) };
+                TAILS[tail].told_of((near - mean, reach), variance, scale).log_density
+            }
         }
     }
 
@@ -323,6 +349,30 @@ impl Marginal {
         }
         let density = log_sum_exp(self.parts.iter().map(|(weight, part)| weight.ln() + part.log_density(at)));
         density - self.transform.log_slope(t)
+    }
+
+    /// `log P(low < T ≤ high)` in nats, to full precision where the probability is small; either end may be infinite.
+    ///
+    /// ```
+    /// use vi_models::online::OnlineRobust;
+    /// let mut model = OnlineRobust::new(1)?;
+    /// for t in 0..50 {
+    ///     model.update(&[f64::from(t % 5)], f64::from(t % 5) + 0.1 * f64::from(t % 7))?;
+    /// }
+    /// let label = model.predict(&[2.0])?.label;
+    /// let [below, within, above] = [(f64::NEG_INFINITY, 1.0), (1.0, 3.0), (3.0, f64::INFINITY)];
+    /// let sum: f64 = [below, within, above].map(|(low, high)| label.log_probability(low, high).exp()).iter().sum();
+    /// // The steps of the tails.
+    /// assert!((sum - 1.0).abs() < 1e-5);
+    /// # Ok::<(), vi_models::ModelError>(())
+    /// ```
+    #[must_use]
+    pub fn log_probability(&self, low: f64, high: f64) -> f64 {
+        let (low, high) = (self.transform.of(low), self.transform.of(high));
+        if low.is_nan() || high.is_nan() || low >= high {
+            return f64::NEG_INFINITY;
+        }
+        log_sum_exp(self.parts.iter().map(|(weight, part)| weight.ln() + part.log_probability(low, high)))
     }
 
     /// The distribution function `P(T ≤ t)`.

@@ -1,13 +1,17 @@
 //! Student's t distribution, the prediction of a Gaussian with unknown variance.
 
+mod between;
+pub(crate) mod beyond;
 pub(crate) mod blurred;
 mod tail;
+mod truncated;
 
 use rand::Rng;
 use rand_distr::{ChiSquared, Distribution, StandardNormal};
 use vi_core::Error;
 
 use self::tail::{upper_quantile, upper_tail};
+pub(crate) use self::truncated::Truncated;
 use crate::{Interval, ModelError, check};
 
 const LN_PI: f64 = 1.144_729_885_849_400_2;

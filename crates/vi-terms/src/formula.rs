@@ -16,6 +16,7 @@
 //! | `(a \|\| g)` | the same without the correlation, at the mean of `a` |
 //! | `` `a b` `` | a column of any name |
 //! | `Surv(t, d) ~` | the target is the time `t` of an event, or where `d` says that it had not come a time before it |
+//! | `between(a, b) ~` | the target is a number that is known to lie from `a` to `b`, or without an end where that is missing |
 //! | `…, sigma ~ a + s(b)` | the spread of the target follows these terms of the formula; `sigma ~ 1` none |
 
 mod function;
@@ -27,7 +28,8 @@ use std::collections::{BTreeSet, HashSet};
 use crate::TermsError;
 
 pub use self::function::Function;
-pub(crate) use self::parse::of_times;
+pub use self::parse::Beside;
+pub(crate) use self::parse::{Left, of_target};
 use self::parse::{Node, Parsed, parse};
 
 /// A column in a formula, as it is or through a function.
@@ -97,10 +99,10 @@ pub type Product = BTreeSet<Factor>;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Formula {
-    /// The column on the left, if there is a left; in `Surv(time, event)` the time.
+    /// The column on the left, if there is a left; in `Surv(time, event)` the time, in `between(lower, upper)` the lower end.
     pub target: Option<String>,
-    /// The column in which `Surv(time, event)` says whether the event came at that time.
-    pub event: Option<String>,
+    /// The other column of these two.
+    pub beside: Option<Beside>,
     right: Node,
     /// What the spread follows, with the place of `sigma`.
     spread: Option<(Node, usize)>,
@@ -139,8 +141,8 @@ impl Formula {
     /// [`TermsError::Formula`]: the unreadable part and its place.
     pub fn parse(text: &str) -> Result<Self, TermsError> {
         let Parsed { left, right, spread } = parse(text).map_err(|what| TermsError::Formula { what })?;
-        let (target, event) = left.unzip();
-        Ok(Self { target, event: event.flatten(), right, spread })
+        let (target, beside) = left.unzip();
+        Ok(Self { target, beside: beside.flatten(), right, spread })
     }
 
     /// The place of `sigma ~`, where the formula says what the spread follows.

@@ -168,7 +168,7 @@ fn fit_table(set: &Set, predictions: &mut String) -> Result<Costs, BenchError> {
     let mut record = Record::default();
     while Source::next(&mut rows, &mut record)? {
         let (row, refused) = (rows.row(), |error| rows.refused(error));
-        let label = answers.label(&record, row).map_err(refused)?.unwrap_or(f64::NAN);
+        let label = answers.label(&record, row).map_err(refused)?.map_or(f64::NAN, |own| own.label());
         write_line(&answers.predict(&record, row).map_err(refused)?, label, predictions)?;
     }
     Ok(measured)

@@ -88,9 +88,11 @@ impl Source for Delimited<'_> {
     }
 }
 
-/// Converts `1.234,5` and `1234,5` to `1234.5`; leaves any other text as it is.
+/// Converts `1.234,5` and `1234,5` to `1234.5`, also after a mark such as `<`; leaves any other text as it is.
 fn decimal(field: &str) -> Cow<'_, str> {
-    let Some((whole, part)) = field.split_once(',') else { return Cow::Borrowed(field) };
+    let number = field.trim_start_matches(['<', '>', '=', '≤', '≥', ' ']);
+    let mark = &field[..field.len() - number.len()];
+    let Some((whole, part)) = number.split_once(',') else { return Cow::Borrowed(field) };
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let unsigned = whole.strip_prefix(['-', '+']).unwrap_or(whole);
     let mut groups = unsigned.split('.');
@@ -100,7 +102,7 @@ fn decimal(field: &str) -> Cow<'_, str> {
         && digits(first)
         && (!grouped || first.len() <= 3)
         && groups.all(|group| group.len() == 3 && digits(group));
-    if is_number { Cow::Owned(format!("{}.{part}", whole.replace('.', ""))) } else { Cow::Borrowed(field) }
+    if is_number { Cow::Owned(format!("{mark}{}.{part}", whole.replace('.', ""))) } else { Cow::Borrowed(field) }
 }
 
 fn fault(error: csv::Error, columns: &[String]) -> Fault {
@@ -155,9 +157,15 @@ mod tests {
 
     #[test]
     fn a_comma_may_part_the_decimals() {
-        let pairs = [("3,5", "3.5"), ("-1.234.567,25", "-1234567.25"), ("+0,1", "+0.1")];
+        let pairs = [
+            ("3,5", "3.5"),
+            ("-1.234.567,25", "-1234567.25"),
+            ("+0,1", "+0.1"),
+            ("<0,5", "<0.5"),
+            ("≥ 1.000,5", "≥ 1000.5"),
+        ];
         assert!(pairs.iter().all(|(text, number)| decimal(text) == *number));
-        for text in ["3.5", "a,b", "1,2,3", "12.34,5", "1234.567,8", ",5", "5,", "Ulm, 3"] {
+        for text in ["3.5", "a,b", "1,2,3", "12.34,5", "1234.567,8", ",5", "5,", "<1,2,3", "Ulm, 3"] {
             assert_eq!(decimal(text), text);
         }
     }

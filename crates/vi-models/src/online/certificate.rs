@@ -13,7 +13,7 @@ pub use self::change::{Alarm, Change, Towards};
 pub use self::evidence::{Calibration, Outliers};
 use self::evidence::{FAR, Far};
 use self::place::Place;
-use super::Prediction;
+use super::{Observation, Prediction};
 use crate::{Interval, ModelError, check};
 
 /// The levels whose reach is followed; others lie between.
@@ -197,25 +197,33 @@ impl Certificate {
         self.rows
     }
 
-    /// Adds a label and what was predicted of it before it was learned.
+    /// Adds a label and what was predicted of it before it was learned. Of a range it is a number that the prediction has there, by turns at all parts of the
+    /// range's probability.
     ///
     /// # Errors
-    /// Those of [`Prediction::below`] and of the quantiles of the prediction; [`ModelError::ClassLabel`]. The record then is as it was.
-    pub fn add(&mut self, predicted: &Prediction, label: f64) -> Result<(), ModelError> {
-        self.add_placed(predicted, label, predicted.below(label)?)
+    /// Those of [`Prediction::below_of`] and of the quantiles of the prediction; [`ModelError::ClassLabel`]. The record then is as it was.
+    pub fn add(&mut self, predicted: &Prediction, label: impl Into<Observation>) -> Result<(), ModelError> {
+        let observed = label.into();
+        self.add_placed(predicted, observed, predicted.below_of(observed, self.share())?)
     }
 
-    /// As [`add`](Self::add) where `below`, [`Prediction::below`] of the label, is known already.
+    /// The share of a range that lies below its number in the next row: the fractions of multiples of the golden section.
+    #[must_use]
+    pub fn share(&self) -> f64 {
+        (0.618_033_988_749_894_8 * (self.rows + 1) as f64).fract()
+    }
+
+    /// As [`add`](Self::add) where `below`, [`Prediction::below_of`] the label, is known already.
     ///
     /// # Errors
     /// As [`add`](Self::add).
     pub fn add_placed(
         &mut self,
         predicted: &Prediction,
-        label: f64,
+        label: impl Into<Observation>,
         below: Option<(f64, f64)>,
     ) -> Result<(), ModelError> {
-        if let Some(place) = Place::of(predicted, label, below)? {
+        if let Some(place) = Place::of(predicted, label.into(), below)? {
             self.count(&place);
             self.change.add(|share| place.score(share));
             self.now.step(&place);
@@ -228,8 +236,13 @@ impl Certificate {
     ///
     /// # Errors
     /// As [`add`](Self::add).
-    pub fn test(&mut self, predicted: &Prediction, label: f64, below: Option<(f64, f64)>) -> Result<(), ModelError> {
-        if let Some(place) = Place::of(predicted, label, below)? {
+    pub fn test(
+        &mut self,
+        predicted: &Prediction,
+        label: impl Into<Observation>,
+        below: Option<(f64, f64)>,
+    ) -> Result<(), ModelError> {
+        if let Some(place) = Place::of(predicted, label.into(), below)? {
             self.count(&place);
         }
         Ok(())

@@ -361,8 +361,8 @@ impl Model {
             | Self::Varying(_)
             | Self::Two(_)
             | Self::Ordered(_)
-            | Self::Classes(_) => _ = at.size(Size::None)?,
-            Self::Survival(_) => _ = at.uncensored().size(Size::None)?,
+            | Self::Classes(_)
+            | Self::Survival(_) => _ = at.known().size(Size::None)?,
             _ => {}
         }
         Ok(match self {

@@ -4,17 +4,20 @@ use serde::{Deserialize, Serialize};
 use vi_core::Error;
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
-fn is_false(flag: &bool) -> bool {
-    !flag
+fn is_zero(reach: &f64) -> bool {
+    *reach == 0.0
 }
 
-/// A label with its offset, weight, trials, exposure and group, or a time at which no event had come yet. A plain number is an observation with none of these.
+/// A label with its offset, weight, trials, exposure and group, or a range in which the label is known to lie. A plain number is an observation with
+/// none of these.
 ///
 /// ```
 /// use vi_models::online::Observation;
 /// let visits = Observation::new(7.0).exposure(2.5).weight(0.5);
 /// assert_eq!(Observation::from(7.0), Observation::new(7.0));
 /// assert_ne!(visits, Observation::new(7.0));
+/// let below_the_limit_of_detection = Observation::between(f64::NEG_INFINITY, 0.05);
+/// assert_eq!(below_the_limit_of_detection.ends(), (f64::NEG_INFINITY, 0.05));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[must_use]
@@ -26,9 +29,9 @@ pub struct Observation {
     exposure: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     group: Option<u64>,
-    /// Whether the label is a time up to which no event came.
-    #[serde(default, skip_serializing_if = "is_false")]
-    censored: bool,
+    /// How far from the label the number may lie that it stands for: 0 where it is the number.
+    #[serde(rename = "censored", default, skip_serializing_if = "is_zero", with = "stored_reach")]
+    reach: f64,
     /// Given by one half of a model to the other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     given: Option<Given>,
@@ -64,16 +67,7 @@ pub enum Size {
 impl Observation {
     /// An observation of a label alone: 0 or 1, a count or a number, depending on the family.
     pub fn new(label: f64) -> Self {
-        Self {
-            label,
-            offset: 0.0,
-            weight: 1.0,
-            trials: None,
-            exposure: None,
-            group: None,
-            censored: false,
-            given: None,
-        }
+        Self { label, offset: 0.0, weight: 1.0, trials: None, exposure: None, group: None, reach: 0.0, given: None }
     }
 
     /// Sets a known part of the linear predictor, `t = offset + intercept + xᵀw`.
@@ -102,19 +96,63 @@ impl Observation {
         Self { group: Some(group), ..self }
     }
 
-    /// Says that the label is a time up to which no event came (right-censored); an error for a model whose labels are not times of events.
+    /// An observation of a number that is only known to lie between `low` and `high`, one of which may be infinite (left-, right- and
+    /// interval-censored numbers; equal ends are the number). An error for models other than those of numbers with heavy tails and of times of events.
+    pub fn between(low: f64, high: f64) -> Self {
+        let is_range = low <= high && low < f64::INFINITY && high > f64::NEG_INFINITY;
+        let (label, reach) = if low.is_finite() { (low, high - low) } else { (high, low) };
+        Self { reach: if is_range { reach } else { f64::NAN }, ..Self::new(label) }
+    }
+
+    /// Says that the label is a number that is exceeded, for example a time up to which no event came (right-censored); an error for the same models as of
+    /// [`between`](Self::between).
     pub fn censored(self) -> Self {
-        Self { censored: true, ..self }
+        Self { reach: f64::INFINITY, ..self }
     }
 
-    /// Whether no event came up to the label.
-    pub(super) fn is_censored(&self) -> bool {
-        self.censored
+    /// The label; of a range the finite end, of two the lower one.
+    #[must_use]
+    pub fn label(&self) -> f64 {
+        self.label
     }
 
-    /// The same label with its event.
-    pub(super) fn uncensored(self) -> Self {
-        Self { censored: false, ..self }
+    /// The range in which the label is known to lie: twice the label where it is known.
+    #[must_use]
+    pub fn ends(&self) -> (f64, f64) {
+        if self.reach < 0.0 { (self.reach, self.label) } else { (self.label, self.label + self.reach) }
+    }
+
+    /// Whether only a range of the label is known.
+    #[must_use]
+    pub fn is_range(&self) -> bool {
+        self.reach != 0.0
+    }
+
+    /// How far from the label the number may lie.
+    pub(super) fn reach(&self) -> f64 {
+        self.reach
+    }
+
+    /// The same label, known.
+    pub(super) fn known(self) -> Self {
+        Self { reach: 0.0, ..self }
+    }
+
+    /// The same with another label, or another range of it.
+    pub(super) fn with_label_of(self, other: Self) -> Self {
+        Self { label: other.label, reach: other.reach, ..self }
+    }
+
+    /// Checks that the ends of the range are numbers, the upper one not below the lower.
+    ///
+    /// # Errors
+    /// `Setting`.
+    pub(super) fn check_range(&self) -> Result<(), Error> {
+        if self.reach >= 0.0 || self.reach == f64::NEG_INFINITY {
+            return Ok(());
+        }
+        let requirement = "from a lower end to one that is not below it";
+        Err(Error::Setting { name: "range of the label", value: self.reach, requirement })
     }
 
     /// The group, and the observation without it.
@@ -132,8 +170,9 @@ impl Observation {
         Self { given: Some(given), ..self }
     }
 
-    /// The same in units of labels that are `scale` of those before.
-    pub(super) fn scale_given(&mut self, scale: f64) {
+    /// Gives what is beside label and offset in units of labels that are `scale` of those before.
+    pub(super) fn in_units(&mut self, scale: f64) {
+        self.reach /= scale;
         if let Some(Given::Variance(variance)) = &mut self.given {
             *variance /= scale * scale;
         }
@@ -142,7 +181,7 @@ impl Observation {
     /// The trials or the exposure, or the number from the other predictor, whichever the family takes; 1 if it was left out.
     ///
     /// # Errors
-    /// `Setting` if the other one is set, a group, or that no event came.
+    /// `Setting` if the other one is set, a group, or a range of the label.
     pub(super) fn size(&self, taken: Size) -> Result<f64, Error> {
         let (own, strangers) = match taken {
             Size::None => (None, [("trials", self.trials), ("exposure", self.exposure)]),
@@ -159,8 +198,8 @@ impl Observation {
             }
         };
         let group = ("group", self.group.map(|group| group as f64));
-        let censored = ("censored", self.censored.then_some(1.0));
-        for (name, stranger) in strangers.into_iter().chain([group, censored]) {
+        let range = ("range of a censored label", self.is_range().then_some(self.reach));
+        for (name, stranger) in strangers.into_iter().chain([group, range]) {
             if let Some(value) = stranger {
                 return Err(Error::Setting { name, value, requirement: "left out: this model has none" });
             }
@@ -172,5 +211,31 @@ impl Observation {
 impl From<f64> for Observation {
     fn from(label: f64) -> Self {
         Self::new(label)
+    }
+}
+
+/// The reach of a label as it is stored: `true` for all numbers above it, `false` for those below, a number for a range.
+mod stored_reach {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(untagged)]
+    enum Stored {
+        Above(bool),
+        By(f64),
+    }
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+    pub(super) fn serialize<S: Serializer>(reach: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+        let stored = if reach.is_finite() { Stored::By(*reach) } else { Stored::Above(*reach > 0.0) };
+        stored.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+        Ok(match Stored::deserialize(deserializer)? {
+            Stored::Above(true) => f64::INFINITY,
+            Stored::Above(false) => f64::NEG_INFINITY,
+            Stored::By(reach) => reach,
+        })
     }
 }

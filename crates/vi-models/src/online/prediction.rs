@@ -117,12 +117,37 @@ impl Prediction {
         }, seen => seen.log_density(y))
     }
 
-    /// `log p` of what was observed, in nats: of the label, or that no event came up to a time that is [censored](Observation::censored).
+    /// `log p` of what was observed, in nats: of the label, of the [range](Observation::between) of a number, or that no event came up to a time that is
+    /// [censored](Observation::censored).
     ///
     /// # Errors
-    /// As [`log_density`](Self::log_density).
+    /// As [`log_density`](Self::log_density); [`ModelError::Unsupported`] for a range of another label.
     pub fn log_density_of(&self, observed: Observation) -> Result<f64, ModelError> {
-        if let Self::Survival(seen) = self { seen.log_density_of(observed) } else { self.log_density(observed.label) }
+        match self {
+            Self::Survival(seen) => seen.log_density_of(observed),
+            Self::Number(seen) if observed.is_range() => {
+                let (low, high) = observed.ends();
+                Ok(seen.label.log_probability(low, high))
+            }
+            _ if observed.is_range() => Err(ModelError::Unsupported { what: "range of a label that is no number" }),
+            _ => self.log_density(observed.label),
+        }
+    }
+
+    /// `P(Y < y)` and `P(Y ≤ y)` as [`below`](Self::below); of a range both up to a number in it that has this `share` of the range's probability below it:
+    /// uniform, if the share is and the prediction is right.
+    ///
+    /// # Errors
+    /// Those of the prediction within.
+    pub fn below_of(&self, observed: Observation, share: f64) -> Result<Option<(f64, f64)>, ModelError> {
+        match self {
+            Self::Number(seen) if observed.is_range() => {
+                let (low, high) = observed.ends();
+                let below = seen.label.cdf(low);
+                Ok(Some([below + share * (seen.label.cdf(high) - below); 2].into()))
+            }
+            _ => self.below(observed.label),
+        }
     }
 
     /// The most probable class; `None` for labels that are no classes.

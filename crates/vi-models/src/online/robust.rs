@@ -10,7 +10,7 @@ use vi_core::refine::{RefineInfo, RefineSettings};
 use vi_core::special::gauss_hermite;
 use vi_core::{Error, Expected, GaussianExpectation, Likelihood, Projection, Site, Tilted, Weighted};
 
-use self::noise::{Component, KNOWN_FACTOR, Noise, state_is_noise};
+use self::noise::{Away, Component, KNOWN_FACTOR, Noise, state_is_noise};
 use super::engine::{Engine, EngineWire, Parts, Pass, ScalarFamily, check_offset};
 use super::linear::NumberPredicted;
 use super::observation::{Observation, Size};
@@ -31,18 +31,22 @@ pub(super) struct Tails {
     components: Vec<Component>,
     /// How many of these are likely; the others count for labels far out.
     likely: usize,
+    /// How far from the label the number may lie.
+    reach: f64,
 }
 
 impl Tails {
-    /// What a label at the distance `r` says of a predictor with the variance `nu`.
+    /// What a label at the distance `r`, or up to the reach from there, says of a predictor with the variance `nu`.
     fn told(&self, r: f64, nu: f64) -> Told {
         let likely = &self.components[..self.likely];
         let width = likely.first().map_or(0.0, |(_, scale, _)| nu + scale * scale);
-        let counted = if r * r < FAR_OUT * width { likely } else { &self.components };
+        let (low, high) = (r + self.reach.min(0.0), r + self.reach.max(0.0));
+        let nearest = low.max(-high).max(0.0);
+        let counted = if nearest * nearest < FAR_OUT * width { likely } else { &self.components };
         let told: Vec<(f64, Told)> = counted
             .iter()
             .map(|(share, scale, k)| {
-                let told = TAILS[*k].told(r, nu, *scale);
+                let told = TAILS[*k].told_of((r, self.reach), nu, *scale);
                 (share.ln() + told.log_density, told)
             })
             .collect();
@@ -91,7 +95,7 @@ impl Likelihood for Tails {
     }
 
     fn peak(&self, y: f64) -> Option<f64> {
-        Some(y)
+        Some(y + 0.5 * self.reach)
     }
 
     /// `(k+1)/((k+3)s²)`, averaged over the components.
@@ -192,6 +196,8 @@ impl ScalarFamily for Robust {
 
     const STANDARDISES_LABELS: bool = true;
 
+    const TAKES_RANGES: bool = true;
+
     const PASS: Pass = Pass::ByRows { rounds: 5 };
 
     fn label_target(&self) -> Target {
@@ -217,10 +223,12 @@ impl ScalarFamily for Robust {
 
     /// As for every family, but without the components of a likelihood, of which no check asks.
     fn check_observed(&self, observed: &Observation) -> Result<(), Error> {
-        check::positive("factor of the noise", observed.size(Self::SIZE)?)?;
-        let tails = Offset::new(Tails { components: Vec::new(), likely: 0 }, observed.offset)?;
+        check::positive("factor of the noise", observed.known().size(Self::SIZE)?)?;
+        let tails = Offset::new(Tails { components: Vec::new(), likely: 0, reach: 0.0 }, observed.offset)?;
         Weighted::new(tails, observed.weight)?.check_label(observed.label)?;
-        self.transform.check(observed.label)
+        observed.check_range()?;
+        let (_, high) = observed.ends();
+        self.transform.check(if self.transform.supports(high) { high } else { observed.label })
     }
 
     /// `size` is a factor of the noise.
@@ -230,13 +238,17 @@ impl ScalarFamily for Robust {
         for (_, scale, _) in &mut components {
             *scale *= size;
         }
-        Ok(Tails { components, likely })
+        Ok(Tails { components, likely, reach: 0.0 })
+    }
+
+    fn likelihood_of(&self, state: &Noise, observed: &Observation) -> Result<Tails, Error> {
+        let tails = self.likelihood(state, observed.known().size(Self::SIZE)?)?;
+        Ok(Tails { reach: observed.reach(), ..tails })
     }
 
     fn learn(&self, state: &mut Noise, observed: &Observation, seen: Projection, _site: Site) -> Result<f64, Error> {
         if observed.weight > 0.0 {
-            let (r, nu) = distance(observed, seen)?;
-            state.learn(r, nu, observed.weight)?;
+            state.learn(distance(observed, seen)?, observed.weight)?;
         }
         Ok(0.0)
     }
@@ -252,10 +264,11 @@ impl ScalarFamily for Robust {
     }
 }
 
-/// The distance of a label from its predictor, and that one's variance, in units in which the noise has no factor.
-fn distance(observed: &Observation, seen: Projection) -> Result<(f64, f64), Error> {
-    let factor = observed.size(Robust::SIZE)?;
-    Ok(((observed.label - observed.offset - seen.mean) / factor, seen.variance / (factor * factor)))
+/// The distance of a label from its predictor, in units in which the noise has no factor.
+fn distance(observed: &Observation, seen: Projection) -> Result<Away, Error> {
+    let factor = observed.known().size(Robust::SIZE)?;
+    let r = (observed.label - observed.offset - seen.mean) / factor;
+    Ok(Away { r, reach: observed.reach() / factor, nu: seen.variance / (factor * factor) })
 }
 
 /// Linear regression on a stream with heavy tails: Student-t noise whose degrees of freedom and scale are learned with the weights.
@@ -268,6 +281,8 @@ fn distance(observed: &Observation, seen: Projection) -> Result<(f64, f64), Erro
 /// its quartiles. `k` is averaged over nine values from 1.2 to infinity, a Gaussian's, and `log s` over a Gaussian for each, within the integral of each row; a row costs some
 /// two to ten microseconds beside the belief's. Its site matches the moments of the tilted density, and a label far out widens the belief along its
 /// row. So only a full covariance is taken.
+///
+/// A label may be a [range](Observation::between) in which the number lies (J. Tobin, Econometrica 26 (1958)): its probability takes the place of the density.
 ///
 /// ```
 /// use vi_models::online::OnlineRobust;

@@ -116,7 +116,7 @@ impl<'a> Sandwich<'a> {
         let at = |by: f64| -> Result<f64, ModelError> {
             let mut moved = observed;
             moved.offset += by;
-            self.model.predict(row, moved)?.log_density(observed.label)
+            self.model.predict(row, moved)?.log_density_of(observed)
         };
         let (below, own, above) = (at(-step)?, at(0.0)?, at(step)?);
         let slope = (above - below) / (2.0 * step);

@@ -71,8 +71,8 @@ impl ScalarFamily for Survival {
     fn step(&self, observed: &Observation, k: usize) -> Option<Observation> {
         let (from, to) = self.cuts.interval(k)?;
         let time = observed.label;
-        let events = f64::from(u8::from(time <= to && !observed.is_censored()));
-        let step = observed.uncensored().labelled(events).exposure(time.min(to) - from);
+        let events = f64::from(u8::from(time <= to && !observed.is_range()));
+        let step = observed.known().labelled(events).exposure(time.min(to) - from);
         (time > from).then(|| step.offset(observed.offset - self.cuts.unit().ln()))
     }
 
@@ -81,9 +81,13 @@ impl ScalarFamily for Survival {
     }
 
     fn check_observed(&self, observed: &Observation) -> Result<(), Error> {
-        observed.uncensored().size(Size::None)?;
+        observed.known().size(Size::None)?;
+        if observed.is_range() && observed.reach() != f64::INFINITY {
+            let requirement = "open above: a time at which no event had come";
+            return Err(Error::Setting { name: "range of the label", value: observed.reach(), requirement });
+        }
         check_time(observed.label, FARTHEST * self.cuts.unit())?;
-        row_likelihood(self, &(), &observed.uncensored()).map(drop)
+        row_likelihood(self, &(), &observed.known()).map(drop)
     }
 
     fn likelihood(&self, (): &(), size: f64) -> Result<Self::Likelihood, Error> {

@@ -47,7 +47,7 @@ impl Target {
         centred: bool,
     ) -> Result<Self, Error> {
         let counted = observed.clone().filter(|o| o.weight > 0.0);
-        let mut labels: Vec<f64> = counted.map(|o| self.transform.of(o.label) - o.offset).collect();
+        let mut labels: Vec<f64> = counted.map(|o| self.transformed(o).label - o.offset).collect();
         labels.sort_by(f64::total_cmp);
         let Some(last) = labels.len().checked_sub(1) else { return Ok(self) };
         // Between the two neighbours of a quarter of the way.
@@ -75,7 +75,7 @@ impl Target {
         observed: impl Iterator<Item = &'a Observation>,
         centred: bool,
     ) -> Result<Self, Error> {
-        let labels = observed.filter(|o| o.weight > 0.0).map(|o| (self.transform.of(o.label) - o.offset, o.weight));
+        let labels = observed.filter(|o| o.weight > 0.0).map(|o| (self.transformed(o).label - o.offset, o.weight));
         let labels: Vec<(f64, f64)> = labels.collect();
         let of_all = |larger: fn(&(f64, f64)) -> f64| labels.iter().map(larger).fold(0.0, f64::max);
         let (largest, heaviest) = (of_all(|(y, _)| y.abs()), of_all(|(_, weight)| *weight));
@@ -121,22 +121,35 @@ impl Target {
     /// # Errors
     /// `Overflow`.
     pub(super) fn apply(&self, observed: &Observation) -> Result<Observation, Error> {
-        let mut scaled = *observed;
-        let away = self.transform.of(observed.label) - self.centre;
+        let mut scaled = self.transformed(observed);
+        let away = scaled.label - self.centre;
         if self.scale != 1.0 && away.abs().max(observed.offset.abs()) > LARGEST {
             return Err(Error::Overflow { quantity: "the square of a label or an offset", value: f64::INFINITY });
         }
         scaled.label = away / self.scale;
         scaled.offset = observed.offset / self.scale;
-        scaled.scale_given(self.scale);
+        scaled.in_units(self.scale);
         match [scaled.label, scaled.offset].into_iter().find(|value| !value.is_finite()) {
             None => Ok(scaled),
             Some(value) => Err(Error::Overflow { quantity: "a standardised label", value }),
         }
     }
 
-    /// By how much the log density of the scaled label exceeds that of the label itself: `weight·(log scale + log dy/dg)`.
+    /// The observation with the transform of the label, or of both ends of its range.
+    pub(super) fn transformed(&self, observed: &Observation) -> Observation {
+        if observed.is_range() {
+            let (low, high) = observed.ends();
+            return observed.with_label_of(Observation::between(self.transform.of(low), self.transform.of(high)));
+        }
+        observed.labelled(self.transform.of(observed.label))
+    }
+
+    /// By how much the log density of the scaled label exceeds that of the label itself: `weight·(log scale + log dy/dg)`; the probability of a range
+    /// has no unit.
     pub(super) fn log_jacobian(&self, observed: &Observation) -> f64 {
+        if observed.is_range() {
+            return 0.0;
+        }
         observed.weight * (self.scale.ln() + self.transform.log_slope(observed.label))
     }
 }

@@ -159,6 +159,10 @@ impl Trial {
     }
 
     fn see(&mut self, observed: &Observation) {
+        // The density of a range has a bound.
+        if observed.is_range() {
+            return;
+        }
         // Both zeros are one label.
         *self.labels.entry((observed.label + 0.0).to_bits()).or_default() += 1;
     }

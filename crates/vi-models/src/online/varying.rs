@@ -218,6 +218,10 @@ impl OnlineVarying {
     /// Learned row by row along a slow input, label and spread can lead each other astray: a label that is missed widens the spread, and a wide
     /// spread teaches the label nothing. So both start over before they are learned anew from many rows.
     fn learn(&mut self, row: Row<'_>, observed: Observation) -> Result<Learned, ModelError> {
+        if observed.is_range() {
+            let what = "range of a label whose spread follows the inputs";
+            return self.engine.counted(|_| Err(ModelError::Unsupported { what }));
+        }
         if !self.engine.starts_anew_next() {
             return self.learn_both(row, observed, &[]);
         }

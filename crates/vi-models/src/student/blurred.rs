@@ -43,6 +43,9 @@ const NEAR: f64 = 400.0;
 /// The ratio of `r²` to `s²` beyond which the Gaussian no longer shows, if `r²` is as far beyond `ν` too.
 const FAR: f64 = 1e15;
 
+/// The width of a range, over the scale of the noise, below which the density is that of its middle: its logarithm is off by some `(k+1)/24` of the square.
+pub(super) const NARROW: f64 = 3e-3;
+
 /// The tails for [`DOF`].
 pub(crate) static TAILS: LazyLock<[Tail; DOF.len()]> = LazyLock::new(|| DOF.map(Tail::new));
 
@@ -218,6 +221,16 @@ impl Tail {
     /// [`cdf`](Self::cdf) and `p(a + r)`; far out, where nearly no mass is, the density of a Student-t may come out too small.
     pub(crate) fn cdf_and_density(&self, r: f64, nu: f64, scale: f64) -> (f64, f64) {
         Arch::new().dispatch(Below { tail: self, r, nu, own: scale * scale })
+    }
+
+    /// `log ω_j` and `e^(−x_j)` of each part.
+    pub(super) fn parts(&self) -> impl Iterator<Item = (f64, f64)> {
+        self.log_weights.iter().copied().zip(self.spreads.iter().copied())
+    }
+
+    /// `ω_j` and `e^(−x_j)`, as many as vectors hold.
+    pub(super) fn lanes(&self) -> (&[f64], &[f64]) {
+        (&self.weights, &self.spreads)
     }
 
     /// Weight and variance of each Gaussian whose mixture is `N(0, ν)` plus a number of this tail and scale; what is left out has no weight.

@@ -6,6 +6,7 @@ mod any_kind;
 mod batches;
 mod blocks;
 mod by_class;
+mod censored;
 mod certified;
 mod doors;
 mod drift;

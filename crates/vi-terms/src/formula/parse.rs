@@ -49,33 +49,57 @@ struct Reader {
     depth: u32,
 }
 
-/// The target, with the column of its event if it is a time.
-type Left = (String, Option<String>);
+/// The target, with the column beside it of a time or of a range.
+pub(crate) type Left = (String, Option<Beside>);
+
+/// The column that says more of the target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Beside {
+    /// Whether the event came, in `Surv(time, event)`.
+    Event(String),
+    /// The upper end, in `between(lower, upper)`.
+    Upper(String),
+}
+
+impl Beside {
+    /// The name of the column.
+    #[must_use]
+    pub fn column(&self) -> &String {
+        match self {
+            Self::Event(column) | Self::Upper(column) => column,
+        }
+    }
+}
 
 /// What stands before `~` where the terms of the spread follow.
 const SPREAD: &str = "sigma";
-/// The function of a target of times.
+/// The functions of a target of times and of ranges.
 const TIMES: &str = "Surv";
+const RANGES: &str = "between";
 
 /// The target before `~`.
 ///
 /// # Errors
-/// What is neither a column nor `Surv(time, event)`.
+/// What is neither a column nor `Surv(time, event)` nor `between(lower, upper)`.
 fn left(tokens: &[Token]) -> Result<Left, String> {
     let names = |token: &Token| if let What::Name(name) = &token.what { Some(name.clone()) } else { None };
     let is = |token: &Token, sign: char| token.what == What::Sign(sign);
+    let two = || match tokens {
+        [_, open, one, comma, other, close] if is(open, '(') && is(comma, ',') && is(close, ')') => {
+            names(one).zip(names(other)).filter(|(one, other)| one != other)
+        }
+        _ => None,
+    };
     match tokens {
         [one] => names(one)
             .map(|name| (name, None))
             .ok_or_else(|| "one column, the target, must stand before `~`".to_owned()),
-        [surv, ..] if surv.what == What::Name(TIMES.to_owned()) => match tokens {
-            [_, open, time, comma, event, close] if is(open, '(') && is(comma, ',') && is(close, ')') => {
-                let both = names(time).zip(names(event)).filter(|(time, event)| time != event);
-                both.map(|(time, event)| (time, Some(event)))
-            }
-            _ => None,
-        }
-        .ok_or_else(|| "`Surv(time, event)` has two columns, the time and whether the event came then".to_owned()),
+        [surv, ..] if surv.what == What::Name(TIMES.to_owned()) => two()
+            .map(|(time, event)| (time, Some(Beside::Event(event))))
+            .ok_or_else(|| "`Surv(time, event)` has two columns, the time and whether the event came then".to_owned()),
+        [between, ..] if between.what == What::Name(RANGES.to_owned()) => two()
+            .map(|(lower, upper)| (lower, Some(Beside::Upper(upper))))
+            .ok_or_else(|| "`between(lower, upper)` has two columns, the ends of the range of a number".to_owned()),
         [surv, ..] if matches!(&surv.what, What::Name(name) if name.eq_ignore_ascii_case(TIMES)) => {
             Err(format!("times of events are written `{TIMES}(time, event)`, with this capital, at {}", surv.at))
         }
@@ -83,13 +107,13 @@ fn left(tokens: &[Token]) -> Result<Left, String> {
     }
 }
 
-/// The columns of `text` as a target: one, or those of `Surv(time, event)`.
+/// The columns of `text` as a target: one, or those of `Surv(time, event)` or `between(lower, upper)`.
 ///
 /// # Errors
-/// A `Surv` of other than two columns.
-pub(crate) fn of_times(text: &str) -> Result<Left, String> {
-    let begins = text.get(..=TIMES.len()).is_some_and(|begin| begin.eq_ignore_ascii_case("Surv("));
-    if begins { left(&tokens(text)?) } else { Ok((text.to_owned(), None)) }
+/// One of these of other than two columns.
+pub(crate) fn of_target(text: &str) -> Result<Left, String> {
+    let calls = |function: &str| text.split_once('(').is_some_and(|(name, _)| name.eq_ignore_ascii_case(function));
+    if calls(TIMES) || text.starts_with("between(") { left(&tokens(text)?) } else { Ok((text.to_owned(), None)) }
 }
 
 /// A formula in parts.

@@ -47,7 +47,7 @@ fn a_point_is_every_column() {
     assert_eq!(Formula::parse("`my y` ~ a").unwrap().target.as_deref(), Some("my y"));
     assert_eq!(Formula::parse("a").unwrap().target, None);
     let times = Formula::parse("Surv(`my t`, d) ~ a").unwrap();
-    assert_eq!((times.target.as_deref(), times.event.as_deref()), (Some("my t"), Some("d")));
+    assert_eq!((times.target.as_deref(), times.beside), (Some("my t"), Some(Beside::Event("d".to_owned()))));
     assert_eq!(Formula::parse("Surv ~ a").unwrap().target.as_deref(), Some("Surv"));
 }
 

@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 
 use vi_core::Row;
-use vi_models::online::{Kind, Memory, PriorScale, Start};
+use vi_models::online::{BeliefKind, Kind, Memory, Model, PriorScale, Start};
 use vi_revrand::RevrandError;
 
 use crate::TermsError;
-use crate::formula::{Formula, of_times};
+use crate::formula::{Beside as Besides, Formula, Left, of_target};
 use crate::table::choose::{chosen, shuffled, spread_out};
 use crate::table::correlate::{Seen, correlate};
 use crate::table::document::Document;
@@ -18,6 +18,7 @@ use crate::table::means::Means;
 use crate::table::options::{Family, NOTHING, Options};
 use crate::table::plan::{Plan, Scales, is_sparse};
 use crate::table::pooled::Design;
+use crate::table::ranges::Ranges;
 use crate::table::relevance;
 use crate::table::schema::{Asked, Beside, Encoded, Features, InferSettings, Map, Schema, infer};
 use crate::table::source::{Columns, LABEL, NOWHERE, Record, Source};
@@ -35,8 +36,8 @@ struct Named {
     formula: Option<Formula>,
     /// The name of the target, and its place.
     target: (String, usize),
-    /// The same of the column that says whether an event came, where the target is its time.
-    event: Option<(String, usize)>,
+    /// The same of the column that says more of the target: whether an event came, or the upper end of a range.
+    beside: Option<(Besides, usize)>,
     ignore: HashSet<usize>,
     text: HashSet<usize>,
     number: HashSet<usize>,
@@ -51,23 +52,25 @@ impl Named {
             Some(text) => Some(Formula::parse(text).map_err(|what| wrong("formula", text, &what.to_string()))?),
             None => None,
         };
-        let (name, event) = target_name(options, formula.as_ref(), columns)?;
+        let (name, beside) = target_name(options, formula.as_ref(), columns)?;
         let place = columns.position(&name)?;
-        let event = event.map(|event| columns.position(&event).map(|place| (event, place))).transpose()?;
-        if event.is_some() && options.family != Family::Auto {
+        let beside = beside.map(|own| columns.position(own.column()).map(|place| (own, place))).transpose()?;
+        let is_time = matches!(beside, Some((Besides::Event(_), _)));
+        if is_time && options.family != Family::Auto {
             return Err(wrong(
                 "family",
                 options.family.name(),
                 "not for times of an event, which have a family of their own",
             ));
         }
-        if event.is_some() && !options.classes.is_empty() {
-            return Err(wrong("classes", &options.classes.join(","), "times of an event have none"));
+        if beside.is_some() && !options.classes.is_empty() {
+            let what = if is_time { "times of an event have none" } else { "ranges of a number have none" };
+            return Err(wrong("classes", &options.classes.join(","), what));
         }
         let places = |names: &[String]| columns.places(names.iter()).map(HashSet::from_iter);
         let (ignore, text) = (places(&options.ignore)?, places(&options.text)?);
         let (number, rows) = (places(&options.number)?, Vec::new());
-        Ok(Self { formula, target: (name, place), event, ignore, text, number, rows })
+        Ok(Self { formula, target: (name, place), beside, ignore, text, number, rows })
     }
 }
 
@@ -124,6 +127,7 @@ fn document_of(
     };
     let (mut target, mut schema, asked) = inferred(options, known, named, columns, (all, records))?;
     check_spread(options, &asked, &target)?;
+    check_ranges(options, &asked, &target)?;
     if let (Some(shape), true) = (options.shape, !asked.is_empty() || columns.entries().is_some()) {
         let what = if asked.is_empty() { "not available for a sparse file" } else { "the formula names its own terms" };
         return Err(wrong("shape", &format!("{shape:?}").to_lowercase(), what));
@@ -154,7 +158,12 @@ fn document_of(
         None => None,
     };
     let counted = options.family == Family::Auto && !known.uncounted && target.may_be_counts(records, columns)?;
-    let mut plan = Plan { groups, rare, counted, ..planned(options, known, &schema, &asked)? };
+    let ranges = !target.ranges.is_none();
+    let mut plan = Plan { groups, rare, counted, ranges, ..planned(options, known, &schema, &asked)? };
+    if ranges && plan.belief(&target.kind, schema.width()) != BeliefKind::Full {
+        let what = format!("{} weights are too many where some numbers are only known as a range", schema.width());
+        return Err(TermsError::Target { column: target.column, what });
+    }
     let correlated = |schema: &mut Schema, target: &Target, kind: Kind, before: Option<Seen>| {
         let seen = Seen::by(kind);
         if before != Some(seen) {
@@ -184,11 +193,14 @@ fn document_of(
     // With means they are shuffled already, and the means grow from each to the next.
     let order = if means.is_empty() { spread_out(records).collect() } else { records.iter().collect::<Vec<_>>() };
     let (model, chosen) = chosen(&plan, &schema, &mut target, &order, columns)?;
+    if matches!(model, Model::Robust(_)) && target.ranges.is_none() {
+        target.ranges = Ranges::Marks;
+    }
     // Another family than the plain one sees the labels in another way.
     correlated(&mut schema, &target, model.kind(), Some(seen))?;
     let noise = plan.noise();
     let mut design = Design { schema, plan, model, chosen, means };
-    if !design.means.is_empty() && options.takes_groups(&target.kind) {
+    if !design.means.is_empty() && target.ranges.is_none() && options.takes_groups(&target.kind) {
         let shape = (beside_of_means, &budget(&target.kind));
         design = design.pooled(&lines, &target, shape, (known.rows, records), columns)?;
     }
@@ -222,6 +234,7 @@ fn planned(options: &Options, known: &Known, schema: &Schema, asked: &Asked) -> 
         unscaled: options.unscaled,
         family: options.family,
         counted: false,
+        ranges: false,
         spread: asked.spread.as_ref().map(|spread| schema.inputs_of(spread)),
         refused: known.refused.clone(),
         keep_sample: !options.no_sample,
@@ -251,6 +264,28 @@ fn check_spread(options: &Options, asked: &Asked, target: &Target) -> Result<(),
     if taken { Ok(()) } else { Err(wrong("family", options.family.name(), &what)) }
 }
 
+/// Checks that a target of which some numbers are only known to lie in a range meets no option that takes none.
+///
+/// # Errors
+/// [`TermsError::Option`].
+fn check_ranges(options: &Options, asked: &Asked, target: &Target) -> Result<(), TermsError> {
+    if target.ranges.is_none() || !matches!(options.family, Family::Auto | Family::Number) {
+        return Ok(());
+    }
+    let some = "some numbers are only known as a range";
+    if let Some(spread) = asked.spread.as_ref().filter(|spread| !spread.terms.is_empty()) {
+        let what = format!("`sigma ~` at {} has no model where {some}", spread.at);
+        return Err(wrong("formula", options.formula.as_deref().unwrap_or_default(), &what));
+    }
+    match options.belief {
+        Some(belief) if belief != BeliefKind::Full => {
+            Err(wrong("belief", &format!("{belief:?}").to_lowercase(), &format!("must be `full` where {some}")))
+        }
+        _ if options.unscaled => Err(wrong("unscaled", "", &format!("makes no record where {some}"))),
+        _ => Ok(()),
+    }
+}
+
 /// The target, the schema and the terms of the formula: levels by `all` records, everything else by `records`.
 ///
 /// # Errors
@@ -263,12 +298,18 @@ fn inferred(
     (all, records): (&[Record], &[Record]),
 ) -> Result<(Target, Schema, Asked), TermsError> {
     let (name, place) = (&named.target.0, named.target.1);
-    if let Some((event, _)) = &named.event {
-        let target = Target::of_times(name, event, records, columns)?;
+    if let Some((beside, at)) = &named.beside {
+        let target = match beside {
+            Besides::Event(event) => Target::of_times(name, event, records, columns)?,
+            Besides::Upper(upper) => Target::of_ranges((name, place), (upper, *at), records, options.family)?,
+        };
         return with_schema(options, known, named, columns, all, target);
     }
     let shown = records.iter().map(|record| record.field(place)).chain(known.values.iter().map(String::as_str));
-    let target = Target::infer(name, &shown.collect::<Vec<&str>>(), options.family, &options.classes)?;
+    let mut target = Target::infer(name, &shown.collect::<Vec<&str>>(), options.family, &options.classes)?;
+    if known.ranged {
+        target.ranges = Ranges::Marks;
+    }
     with_schema(options, known, named, columns, all, target)
 }
 
@@ -282,7 +323,7 @@ fn with_schema(
 ) -> Result<(Target, Schema, Asked), TermsError> {
     let settings = InferSettings {
         target: named.target.1,
-        event: named.event.as_ref().map(|(_, place)| *place),
+        beside: named.beside.as_ref().map(|(_, place)| *place),
         ignore: &named.ignore,
         text: &named.text,
         number: &named.number,
@@ -291,6 +332,7 @@ fn with_schema(
         levels: usize::from(options.levels),
         formula: named.formula.as_ref(),
         apart: known.belief.is_none()
+            && target.ranges.is_none()
             && options.takes_groups(&target.kind)
             && named.formula.as_ref().is_none_or(|formula| formula.spread_at().is_none()),
         rows: &named.rows,
@@ -362,17 +404,13 @@ fn wrong(option: &'static str, value: &str, what: &str) -> TermsError {
     TermsError::Option { option, value: value.to_owned(), what: what.to_owned() }
 }
 
-/// The column to predict, as the option, the formula or the format says, and the column of its event where it is a time.
-pub(crate) fn target_name(
-    options: &Options,
-    formula: Option<&Formula>,
-    columns: &Columns,
-) -> Result<(String, Option<String>), TermsError> {
-    let told = formula.and_then(|formula| Some((formula.target.clone()?, formula.event.clone())));
+/// The column to predict, as the option, the formula or the format says, and the column that says more of it.
+pub(crate) fn target_name(options: &Options, formula: Option<&Formula>, columns: &Columns) -> Result<Left, TermsError> {
+    let told = formula.and_then(|formula| Some((formula.target.clone()?, formula.beside.clone())));
     let asked = options
         .target
         .as_ref()
-        .map(|name| if columns.names().contains(name) { Ok((name.clone(), None)) } else { of_times(name) });
+        .map(|name| if columns.names().contains(name) { Ok((name.clone(), None)) } else { of_target(name) });
     let asked = asked.transpose().map_err(|error| wrong("target", options.target.as_deref().unwrap_or(""), &error))?;
     match (asked, told) {
         (Some(asked), Some(told)) if asked != told => {
@@ -434,7 +472,7 @@ fn evidence<'a>(
         let Ok(Some(label)) = target.label(record, label, NOWHERE) else { continue };
         if encoded.write(schema, &places, record, NOWHERE).is_ok() {
             let row: Row<'_> = encoded.row(schema, is_sparse(&model));
-            let _unlearned = model.update(row, target.observation(label).weight(record.weight));
+            let _unlearned = model.update(row, label.weight(record.weight));
         }
     }
     Ok(model.info().evidence)

@@ -152,7 +152,7 @@ pub(crate) fn chosen(
     let place = target.places(columns)?;
     let are_fractions = || {
         let mut labels = records.iter().filter_map(|record| target.label(record, place, NOWHERE).ok().flatten());
-        labels.all(|label| Transform::Logit.supports(label))
+        labels.all(|label| Transform::Logit.supports(label.label()))
     };
     let allowed = |kind: &Kind| match kind {
         Kind::Varying { transform: Transform::Log, .. } => records.len() >= FEWEST_OF_LOG,

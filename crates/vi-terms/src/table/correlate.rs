@@ -142,7 +142,7 @@ fn rows(
             continue;
         }
         let Row::Dense(row) = encoded.row(schema, false) else { continue };
-        let y = seen.transform.of(label);
+        let y = seen.transform.of(label.label());
         let Some(group) = levels.iter().position(|level| row[*level] != 0.0).filter(|_| y.is_finite()) else {
             continue;
         };

@@ -57,7 +57,7 @@ impl Explainer<'_> {
     /// # Errors
     /// [`TermsError::Field`] for a field of the wrong type, [`TermsError::Row`] for a row that the model refuses.
     pub fn explain(&mut self, record: &Record, row: u64) -> Result<Explanation, TermsError> {
-        let at = self.reader.observed(self.document.groups.as_ref(), record, 0.0);
+        let at = self.reader.observed(self.document.groups.as_ref(), record, 0.0.into());
         let field = self.reader.group(record);
         let inputs = self.reader.row(&self.document.means, record, row)?;
         self.grouped = self.document.groups.as_ref().zip(field).map(|(groups, field)| {

@@ -8,9 +8,10 @@ use crate::TermsError;
 use crate::formula::Formula;
 use crate::table::begin::{MOST_KEPT, Numbered, target_name};
 use crate::table::options::{Family, Options};
+use crate::table::ranges::takes_ranges;
 use crate::table::schema::is_missing;
 use crate::table::source::{Record, Source};
-use crate::table::target::{COUNT, SHOWN_CLASS, values_of};
+use crate::table::target::{COUNT, RANGES, SHOWN_CLASS, values_of};
 
 /// Bytes of a table beyond which nothing more of it is looked at.
 const MOST_READ: usize = 1 << 30;
@@ -30,6 +31,8 @@ pub struct Known {
     pub(crate) refused: Vec<f64>,
     /// Whether the target has values that are no counts.
     pub(crate) uncounted: bool,
+    /// Whether of some values only a range is known.
+    pub(crate) ranged: bool,
 }
 
 impl Known {
@@ -100,6 +103,10 @@ impl Known {
         {
             self.uncounted = true;
             return Ok(Some("without counts"));
+        }
+        if takes_ranges(options.family) && !self.ranged && matches!(error, TermsError::Field { hint: RANGES, .. }) {
+            self.ranged = true;
+            return Ok(Some("with ranges of numbers"));
         }
         if options.classes.is_empty() && self.values.is_empty() && is_of_classes(error) {
             let mut source = open()?;

@@ -13,7 +13,7 @@ use crate::table::schema::{Encoded, Schema, is_missing};
 use crate::table::scores::Scored;
 use crate::table::source::{Columns, NOWHERE, Record, Source};
 use crate::table::target::{Target, TargetKind};
-use crate::table::times::{Places, observed};
+use crate::table::times::Places;
 
 /// What turns the records of a source into rows of a model.
 pub(crate) struct Reader<'a> {
@@ -21,8 +21,6 @@ pub(crate) struct Reader<'a> {
     places: Vec<usize>,
     encoded: Encoded,
     sparse: bool,
-    /// Whether labels are times, censored with a minus.
-    of_times: bool,
     /// The places of the columns whose levels have means.
     of_means: Vec<usize>,
     /// The place of the column that names groups, where the model keeps their effects.
@@ -42,8 +40,7 @@ impl<'a> Reader<'a> {
     pub(crate) fn new(schema: &'a Schema, model: &Model, columns: &Columns) -> Result<Self, TermsError> {
         let (places, sparse) = (schema.places(columns)?, is_sparse(model));
         let (encoded, of_means, with_means) = (Encoded::default(), Vec::new(), Record::default());
-        let of_times = matches!(model, Model::Survival(_));
-        Ok(Self { schema, places, encoded, sparse, of_times, of_means, of_groups: None, new_groups: 0, with_means })
+        Ok(Self { schema, places, encoded, sparse, of_means, of_groups: None, new_groups: 0, with_means })
     }
 
     /// The reader of rows for the model of `document`, whose schema is `schema`.
@@ -70,9 +67,9 @@ impl<'a> Reader<'a> {
         self.of_groups.map(|place| record.field(place))
     }
 
-    /// The observation of a label at a record of one of `groups`, or of a new one.
-    pub(crate) fn observed(&mut self, groups: Option<&Groups>, record: &Record, label: f64) -> Observation {
-        let observed = if self.of_times { observed(label) } else { Observation::new(label) }.weight(record.weight);
+    /// A label at a record of one of `groups`, or of a new one.
+    pub(crate) fn observed(&mut self, groups: Option<&Groups>, record: &Record, label: Observation) -> Observation {
+        let observed = label.weight(record.weight);
         let Some((groups, field)) = groups.zip(self.group(record)) else { return observed };
         let key = groups.key(field);
         self.new_groups += u64::from(key == groups.levels().len() as u64);
@@ -87,7 +84,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The observation of a label at a record, which is a row of its group from then on.
-    pub(crate) fn added(&mut self, groups: &mut Option<Groups>, record: &Record, label: f64) -> Observation {
+    pub(crate) fn added(&mut self, groups: &mut Option<Groups>, record: &Record, label: Observation) -> Observation {
         let seen = self.observed(groups.as_ref(), record, label);
         self.add(groups.as_mut(), record);
         seen
@@ -131,8 +128,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Learns the label of a record for its levels, and where it lay in the model's own prediction, as [`Means::score`] says.
-    pub(crate) fn tell(&self, means: &mut Means, record: &Record, label: f64, score: Option<f64>) {
-        means.learn(record, &self.of_means, label, score);
+    pub(crate) fn tell(&self, means: &mut Means, record: &Record, label: Observation, score: Option<f64>) {
+        means.learn(record, &self.of_means, label.label(), score);
     }
 
     /// The prediction at a record with the spread that it has by its levels.
@@ -152,13 +149,13 @@ impl<'a> Reader<'a> {
         means: &Means,
         record: &Record,
         (own, log_density): (Option<Prediction>, f64),
-        label: f64,
+        label: Observation,
     ) -> Result<(Option<Prediction>, f64), ModelError> {
         if means.is_empty() {
             return Ok((own, log_density));
         }
         let spread = own.map(|own| self.spread(means, record, own)).transpose()?;
-        let told = spread.as_ref().and_then(|spread| spread.log_density(label).ok()).filter(|told| told.is_finite());
+        let told = spread.as_ref().and_then(|spread| spread.log_density_of(label).ok()).filter(|told| told.is_finite());
         Ok((spread, told.unwrap_or(log_density)))
     }
 
@@ -171,7 +168,7 @@ impl<'a> Reader<'a> {
         &mut self,
         (model, means, groups): (&mut Model, &mut Means, &mut Option<Groups>),
         record: &Record,
-        (row, label): (u64, f64),
+        (row, label): (u64, Observation),
     ) -> Result<(Option<Prediction>, f64), TermsError> {
         let observed = self.observed(groups.as_ref(), record, label);
         let own = taken(model, self.row(means, record, row)?, observed, record.weight);
@@ -236,7 +233,7 @@ pub(crate) fn scales(
         }
         rows += 1.0;
         encoded.row(schema, true).for_each(|j, x| columns[j].add(x));
-        labels.extend(target.label(record, label, NOWHERE).ok().flatten());
+        labels.extend(target.label(record, label, NOWHERE).ok().flatten().map(|own| own.label()));
     }
     // Terms have a common size already.
     let of_columns = if schema.shape.is_some() { schema.own_width() } else { width };
@@ -341,7 +338,7 @@ pub fn learn<S: Source>(
 pub(crate) fn read_all<S: Source>(
     document: &Document,
     source: &mut S,
-    mut take: impl FnMut(&mut Reader<'_>, &Record, (u64, f64)) -> Result<bool, TermsError>,
+    mut take: impl FnMut(&mut Reader<'_>, &Record, (u64, Observation)) -> Result<bool, TermsError>,
 ) -> Result<(u64, u64), S::Error> {
     let (mut reader, label) = reading(&document.schema, document, source)?;
     let (mut record, mut rows, mut fingerprint) = (Record::default(), 0, Pass::START);

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use vi_core::special::normal_quantile;
 use vi_data::fnv;
 use vi_models::ModelError;
-use vi_models::online::Prediction;
+use vi_models::online::{Observation, Prediction};
 
 use crate::TermsError;
 use crate::table::choose::shuffled;
@@ -107,7 +107,12 @@ impl Means {
         columns: &Columns,
     ) -> Result<(Self, Vec<Record>), TermsError> {
         let place = target.places(columns)?;
-        let labels = || records.iter().filter_map(|record| target.label(record, place, NOWHERE).ok().flatten());
+        let labels = || {
+            records
+                .iter()
+                .filter_map(|record| target.label(record, place, NOWHERE).ok().flatten())
+                .map(|own| own.label())
+        };
         let (unit, of) = match &target.kind {
             // The mean of times of which some are censored is none.
             TargetKind::Survival(_) => return Ok(Default::default()),
@@ -189,7 +194,7 @@ impl Means {
             let mut own = record.clone();
             means.append(&mut own, &places);
             if let Ok(Some(label)) = target.label(record, label, NOWHERE) {
-                means.learn(record, &places, label, None);
+                means.learn(record, &places, label.label(), None);
             }
             own
         };
@@ -298,10 +303,11 @@ impl Means {
         of_levels.chain(of_all.filter(|score| *score > IN_RUNS)).reduce(f64::max)
     }
 
-    /// The squared normal score of a label in the model's own prediction of a number; none of others, and where no means are to learn it.
-    pub(crate) fn score(&self, own: Option<&Prediction>, label: f64) -> Option<f64> {
-        let Some(Prediction::Number(number)) = own.filter(|_| !self.is_empty()) else { return None };
-        let at = number.label.cdf(label).clamp(RAREST, 1.0 - RAREST);
+    /// The squared normal score of a label in the model's own prediction of a number; none of ranges and others, and where no means are to learn it.
+    pub(crate) fn score(&self, own: Option<&Prediction>, label: Observation) -> Option<f64> {
+        let is_needed = !self.is_empty() && !label.is_range();
+        let Some(Prediction::Number(number)) = own.filter(|_| is_needed) else { return None };
+        let at = number.label.cdf(label.label()).clamp(RAREST, 1.0 - RAREST);
         Some(normal_quantile(at).powi(2).min(FARTHEST))
     }
 

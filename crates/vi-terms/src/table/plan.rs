@@ -57,6 +57,8 @@ pub(crate) struct Plan {
     pub(crate) refused: Vec<f64>,
     /// Whether a number may be a count.
     pub(crate) counted: bool,
+    /// Whether only ranges of some numbers are known.
+    pub(crate) ranges: bool,
     /// Whether a sample of the rows is kept.
     pub(crate) keep_sample: bool,
     /// The number of threads for the trial of families.
@@ -92,7 +94,7 @@ impl Plan {
         self.scales.as_ref().map_or(OnlineLinear::DEFAULT_NOISE, |scales| scales.noise)
     }
 
-    fn belief(&self, target: &TargetKind, inputs: usize) -> BeliefKind {
+    pub(crate) fn belief(&self, target: &TargetKind, inputs: usize) -> BeliefKind {
         let wide = match target {
             _ if self.grouped => WIDE_IN_GROUPS,
             TargetKind::Classes(classes) if classes.len() > 2 => WIDE_OF_SEVERAL,
@@ -155,6 +157,7 @@ impl Plan {
         match (self.spread.as_deref(), self.family) {
             (Some([]), _) => (robust(transform), transforms.map(robust).collect()),
             (Some(_), _) => (varying(transform), transforms.map(varying).collect()),
+            (None, _) if self.ranges => (robust(transform), transforms.map(robust).collect()),
             (None, Family::Robust | Family::LogRobust | Family::LogitRobust) => (robust(transform), Vec::new()),
             (None, Family::Varying | Family::LogVarying | Family::LogitVarying) => (varying(transform), Vec::new()),
             (None, _) => {

@@ -93,7 +93,7 @@ fn read(
         let seen: Option<Vec<Observation>> = readers.iter_mut().map(row).collect();
         if let Some(seen) = seen {
             let rows = readers.iter_mut().zip(seen).map(|((reader, _), seen)| (reader.last(), seen));
-            each(&rows.collect::<Vec<_>>(), label);
+            each(&rows.collect::<Vec<_>>(), label.label());
         }
     }
     Ok(())

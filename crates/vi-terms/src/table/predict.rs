@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use vi_models::ModelError;
-use vi_models::online::{Points, Prediction};
+use vi_models::online::{Observation, Points, Prediction};
 
 use crate::TermsError;
 use crate::table::document::Document;
@@ -37,7 +37,7 @@ impl Answers<'_> {
     /// # Errors
     /// [`TermsError::Field`] for a field of the wrong type, [`TermsError::Row`] for a row that the model refuses.
     pub fn predict(&mut self, record: &Record, row: u64) -> Result<Prediction, TermsError> {
-        let at = self.reader.observed(self.document.groups.as_ref(), record, 0.0);
+        let at = self.reader.observed(self.document.groups.as_ref(), record, 0.0.into());
         let inputs = self.reader.row(&self.document.means, record, row)?;
         let own = self.document.model.predict(inputs, at);
         let predicted = own.and_then(|own| self.reader.spread(&self.document.means, record, own));
@@ -49,7 +49,7 @@ impl Answers<'_> {
     /// # Errors
     /// As [`predict`](Self::predict).
     pub fn point(&mut self, record: &Record, row: u64) -> Result<f64, TermsError> {
-        let at = self.reader.observed(self.document.groups.as_ref(), record, 0.0);
+        let at = self.reader.observed(self.document.groups.as_ref(), record, 0.0.into());
         let inputs = self.reader.row(&self.document.means, record, row)?;
         let found = match &self.document.target.kind {
             TargetKind::Classes(_) | TargetKind::Ordered(_) => {
@@ -61,22 +61,23 @@ impl Answers<'_> {
         Ok(found.map_err(|source| self.reader.refused(row, source))?.unwrap_or(f64::NAN))
     }
 
-    /// The target of a row, of classes its position among them, of censored times with a minus; none where it is missing.
+    /// The target of a row: a number, its range, or a time; of classes the position among them; none where it is missing.
     ///
     /// # Errors
     /// [`TermsError::Column`] without the column of the target; [`TermsError::Field`] for a value that is none of its labels.
-    pub fn label(&self, record: &Record, row: u64) -> Result<Option<f64>, TermsError> {
+    pub fn label(&self, record: &Record, row: u64) -> Result<Option<Observation>, TermsError> {
         self.document.target.label(record, self.target.clone()?, row)
     }
 
-    /// The log density of the target of a row, or the log probability of a class, a count or an event after a censored time; none where the target is missing.
+    /// The log density of the target of a row, or the log probability of a class, a count, a range or an event after a censored time; none where the target is
+    /// missing.
     ///
     /// # Errors
     /// As [`predict`](Self::predict); [`TermsError::Column`] without the column of the target.
     pub fn log_density(&mut self, record: &Record, row: u64) -> Result<Option<f64>, TermsError> {
         let Some(label) = self.label(record, row)? else { return Ok(None) };
         let predicted = self.predict(record, row)?;
-        self.document.log_density(&predicted, label).map(Some).map_err(|source| TermsError::Row { row, source })
+        predicted.log_density_of(label).map(Some).map_err(|source| TermsError::Row { row, source })
     }
 
     /// Texts so far that no first row of the model had.
@@ -100,14 +101,6 @@ impl Document {
     pub fn answers(&self, columns: &Columns) -> Result<Answers<'_>, TermsError> {
         let reader = Reader::of(&self.schema, self, columns)?;
         Ok(Answers { document: self, points: self.model.points(), reader, target: self.target.places(columns) })
-    }
-
-    /// The log density of a target that is told as by [`Answers::label`]; of a censored time the log probability of an event after it.
-    ///
-    /// # Errors
-    /// Those of the prediction.
-    pub fn log_density(&self, predicted: &Prediction, label: f64) -> Result<f64, ModelError> {
-        predicted.log_density_of(self.target.observation(label))
     }
 
     /// The column names of [`fields`](Self::fields): `mean`, `sd`, `lower` and `upper`; of times `median`, `lower` and `upper`; of two classes `class`, `probability`, `lower` and `upper`; of more

@@ -78,7 +78,7 @@ pub fn refine<S: Source>(
         let mut source = open()?;
         let read = read_all(&before, &mut source, |reader, record, (row, label)| {
             let inputs = reader.row(&means, record, row)?;
-            let taken = take(inputs, before.target.observation(label).weight(record.weight));
+            let taken = take(inputs, label.weight(record.weight));
             taken.map_err(|source| reader.refused(row, source))?;
             reader.tell(&mut means, record, label, None);
             Ok(true)

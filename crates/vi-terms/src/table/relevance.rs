@@ -59,6 +59,9 @@ pub(crate) fn determine(
     {
         return Err(refused(format!("only for numbers and two classes; the target is {}", target.describe())));
     }
+    if !target.ranges.is_none() {
+        return Err(refused("not for numbers of which some are only known to lie in a range".to_owned()));
+    }
     if !schema.intercept {
         return Err(refused("needs an intercept, and the formula removes it".to_owned()));
     }
@@ -79,7 +82,7 @@ pub(crate) fn determine(
         let first = x.len();
         x.resize(first + width, 0.0);
         encoded.row(schema, true).for_each(|j, value| x[first + j] = value);
-        y.push(label);
+        y.push(label.label());
     }
     let (settings, mut rng) = (HorseshoeSettings::default(), ChaCha8Rng::seed_from_u64(SEED));
     let (deviations, determined, noise) = if matches!(target.kind, TargetKind::Number) {

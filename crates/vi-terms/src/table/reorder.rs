@@ -11,7 +11,7 @@ use std::thread::{Builder, Scope, ScopedJoinHandle};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
-use vi_models::online::{Model, Order};
+use vi_models::online::{Model, Observation, Order};
 
 use crate::TermsError;
 use crate::table::document::Document;
@@ -54,7 +54,7 @@ struct Waiting {
     turn: u64,
     record: Record,
     row: u64,
-    label: f64,
+    label: Observation,
 }
 
 /// The parts of a document that a pass in a random order makes anew.

@@ -3,7 +3,7 @@
 mod seen;
 
 use serde::{Deserialize, Serialize};
-use vi_models::online::{Alarm, Certificate, Change, Prediction, Share};
+use vi_models::online::{Alarm, Certificate, Change, Observation, Prediction, Share};
 use vi_models::{ModelError, Transform};
 
 pub use self::seen::{BANDS, Seen};
@@ -25,6 +25,9 @@ pub struct Scores {
     /// Rows whose expectation, or the square of its error, is beyond the range of floats: only their log loss counts.
     #[serde(default)]
     unexpected: u64,
+    /// Rows of which a range is known: log loss and intervals count.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    ranges: u64,
     /// Of labels that are learned by their logarithm: the rows whose median counts, and the sum of its squared errors.
     #[serde(default, skip_serializing_if = "is_without_medians")]
     medians: (u64, f64),
@@ -64,7 +67,7 @@ pub(crate) enum Scored {
     Number,
     /// One of so many.
     Class(usize),
-    /// A time of an event, censored with a minus, by the mean time for each event in the first rows.
+    /// A time of an event, by the mean time for each event in the first rows.
     Time {
         unit: f64,
     },
@@ -86,11 +89,11 @@ impl Times {
 
     /// Adds a time. Returns its log density under one hazard for all times, which had one event in a `unit` before them and has the posterior
     /// `Gamma(1 + events, unit + total)`.
-    fn add(&mut self, label: f64, unit: f64) -> f64 {
-        let (shape, rate, time) = (1.0 + self.events as f64, unit + self.total, label.abs());
+    fn add(&mut self, label: Observation, unit: f64) -> f64 {
+        let (shape, rate, time) = (1.0 + self.events as f64, unit + self.total, label.label());
         let left = shape * (rate / (rate + time)).ln();
         self.total += time;
-        if label < 0.0 {
+        if label.is_range() {
             self.censored += 1;
             left
         } else {
@@ -130,12 +133,15 @@ pub struct Summary {
     /// Rows of which only the log loss counts.
     #[serde(skip_serializing_if = "is_zero")]
     pub unexpected: u64,
+    /// Rows of which only a range is known.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub ranges: u64,
     /// The log loss in nats a row.
     pub log_loss: f64,
     /// That of the frequencies of the classes so far, or of one hazard for all times so far.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plain_log_loss: Option<f64>,
-    /// The root of the mean squared error, in which the first row that a model learned is none.
+    /// The root of the mean squared error, in which the first row that a model learned is none; none where of some rows only a range is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rmse: Option<f64>,
     /// The root mean squared error of the predicted medians, where the logarithm is learned. Means of the first rows are far too large while the
@@ -236,14 +242,15 @@ impl Scores {
     pub(crate) fn add(
         &mut self,
         (predicted, log_density): (Option<&Prediction>, f64),
-        label: f64,
+        label: Observation,
         scored: Scored,
     ) -> Result<(), ModelError> {
         // A time that is censored has no place in its prediction.
         let placed = predicted.filter(|_| !matches!(scored, Scored::Time { .. }));
-        let below = placed.map(|predicted| predicted.below(label)).transpose()?.flatten();
+        let share = self.certificate.share();
+        let below = placed.map(|predicted| predicted.below_of(label, share)).transpose()?.flatten();
         if let Some(predicted) = placed {
-            self.seen.add(self.rows, predicted, label);
+            self.seen.add(self.rows, predicted, label.label());
             // A label is left out of the record where the prediction has no quantiles within floats, so that no interval could be given.
             match self.recording {
                 Recording::Learned => self.certificate.add_placed(predicted, label, below).ok(),
@@ -254,14 +261,19 @@ impl Scores {
         self.rows += 1;
         let plain = self.plain_log_loss;
         match scored {
+            Scored::Number if label.is_range() => {
+                self.ranges += 1;
+                self.add_held(below.unwrap_or((0.0, 1.0)));
+            }
             Scored::Number => {
+                let label = label.label();
                 let squares = |median: f64| self.medians.1 + self.squared(label - median);
                 if let Some(squares) = predicted.and_then(median).map(squares).filter(|sum| sum.is_finite()) {
                     self.medians = (self.medians.0 + 1, squares);
                 }
                 self.add_number(predicted.and_then(point).zip(below), label);
             }
-            Scored::Class(classes) => self.add_class(predicted, label, classes),
+            Scored::Class(classes) => self.add_class(predicted, label.label(), classes),
             Scored::Time { unit } => self.plain_log_loss -= self.times.add(label, unit),
         }
         self.add_along(Block { rows: 1, log_loss: -log_density, plain: self.plain_log_loss - plain });
@@ -270,7 +282,7 @@ impl Scores {
 
     /// Whether the row being scored is the first that counts, whose label no other has foretold.
     fn is_first(&self) -> bool {
-        self.rows - self.unexpected == 1
+        self.rows - self.unexpected - self.ranges == 1
     }
 
     /// The squared error of a prediction; none of the first row that a model learns, since the prior knows no size of labels.
@@ -289,12 +301,17 @@ impl Scores {
             return;
         };
         (self.squared_error, self.plain_squared_error) = (squares, plain);
+        self.add_held((below, up_to));
+        self.mean += away / (self.rows - self.unexpected - self.ranges) as f64;
+        self.squares += away * (label - self.mean);
+    }
+
+    /// Counts the intervals that hold a label, or the number that stands for its range.
+    fn add_held(&mut self, (below, up_to): (f64, f64)) {
         for (count, level) in self.held.iter_mut().zip(LEVELS) {
             // The label lies between the quantiles (1 − level)/2 and (1 + level)/2.
             *count += u64::from(up_to >= 0.5 * (1.0 - level) && below < 0.5 * (1.0 + level));
         }
-        self.mean += away / (self.rows - self.unexpected) as f64;
-        self.squares += away * (label - self.mean);
     }
 
     fn add_class(&mut self, predicted: Option<&Prediction>, label: f64, classes: usize) {
@@ -360,13 +377,15 @@ impl Scores {
 
     /// Adds the scores of other rows, each sum to its own.
     pub(crate) fn merge(&mut self, other: &Self) {
-        let (own, theirs) = ((self.rows - self.unexpected) as f64, (other.rows - other.unexpected) as f64);
+        let known = |scores: &Self| (scores.rows - scores.unexpected - scores.ranges) as f64;
+        let (own, theirs) = (known(self), known(other));
         let away = other.mean - self.mean;
         let share = theirs / (own + theirs).max(1.0);
         self.squares += other.squares + away * away * own * share;
         self.mean += away * share;
         self.rows += other.rows;
         self.unexpected += other.unexpected;
+        self.ranges += other.ranges;
         self.log_loss += other.log_loss;
         self.squared_error += other.squared_error;
         self.medians = (self.medians.0 + other.medians.0, self.medians.1 + other.medians.1);
@@ -393,22 +412,28 @@ impl Scores {
     #[must_use]
     pub fn summary(&self) -> Summary {
         let n = self.rows.max(1) as f64;
-        let expected = self.rows.saturating_sub(self.unexpected).max(1) as f64;
+        let placed = self.rows.saturating_sub(self.unexpected);
+        let expected = placed.saturating_sub(self.ranges).max(1) as f64;
         let of_times = !self.times.is_empty();
         let of_numbers = self.classes.is_empty() && self.rows > 0 && !of_times;
+        // Known numbers are no fair sample where others are known to lie beyond a limit.
+        let has_errors = of_numbers && self.ranges == 0;
         Summary {
             rows: self.rows,
             unexpected: self.unexpected,
+            ranges: self.ranges,
             log_loss: self.log_loss / n,
             plain_log_loss: (!of_numbers).then_some(self.plain_log_loss / n),
-            rmse: of_numbers.then(|| (self.squared_error / expected).sqrt()),
-            rmse_of_medians: Some(self.medians).filter(|own| own.0 > 0).map(|(rows, sum)| (sum / rows as f64).sqrt()),
-            plain_rmse: of_numbers.then(|| (self.plain_squared_error / expected).sqrt()),
+            rmse: has_errors.then(|| (self.squared_error / expected).sqrt()),
+            rmse_of_medians: Some(self.medians)
+                .filter(|own| own.0 > 0 && has_errors)
+                .map(|(rows, sum)| (sum / rows as f64).sqrt()),
+            plain_rmse: has_errors.then(|| (self.plain_squared_error / expected).sqrt()),
             events: of_times.then_some(self.times.events),
             censored: of_times.then_some(self.times.censored),
             accuracy: (!of_numbers && !of_times).then_some(self.right as f64 / n),
             coverage: if of_numbers {
-                LEVELS.iter().zip(self.held).map(|(level, held)| (*level, held as f64 / expected)).collect()
+                LEVELS.iter().zip(self.held).map(|(level, held)| (*level, held as f64 / placed.max(1) as f64)).collect()
             } else {
                 Vec::new()
             },

@@ -417,6 +417,9 @@ pub fn scores(summary: &Summary) -> String {
         line("events", grouped(events), None);
         line("censored", grouped(censored), None);
     }
+    if summary.ranges > 0 {
+        line("known as a range", grouped(summary.ranges), None);
+    }
     if let Some(accuracy) = summary.accuracy {
         line("right class", format!("{:.1} %", 100.0 * accuracy), None);
     }

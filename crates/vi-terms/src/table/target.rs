@@ -4,10 +4,11 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 use vi_models::Transform;
-use vi_models::online::Trial;
+use vi_models::online::{Observation, Trial};
 
 use crate::TermsError;
 use crate::table::options::Family;
+use crate::table::ranges::{self, Ranges};
 use crate::table::schema::{MANY, Point, distinct, distinct_words, is_missing, nearly_all};
 use crate::table::source::{Columns, Record, Source};
 use crate::table::times::Event;
@@ -23,6 +24,9 @@ pub struct Target {
     /// The mark before the fraction of its numbers.
     #[serde(default, skip_serializing_if = "Point::is_dot")]
     pub(crate) point: Point,
+    /// How its numbers say that of some only a range is known.
+    #[serde(default, skip_serializing_if = "Ranges::is_none")]
+    pub(crate) ranges: Ranges,
 }
 
 /// The type of a target.
@@ -62,6 +66,9 @@ impl TargetKind {
 
 /// What a text of a target of classes should have been.
 pub(crate) const SHOWN_CLASS: &str = "a class that the first rows have shown";
+
+/// What is said of a number with a mark where all others have none.
+pub(crate) const RANGES: &str = "; models of `--family robust` take such ranges";
 
 /// What a text of a target of counts should have been.
 pub(crate) const COUNT: &str = "a count";
@@ -105,7 +112,7 @@ impl Target {
     /// A column of this name whose values are of this type, its numbers as programs write them.
     #[must_use]
     pub fn new(column: &str, kind: TargetKind) -> Self {
-        Self { column: column.to_owned(), kind, point: Point::Dot }
+        Self { column: column.to_owned(), kind, point: Point::Dot, ranges: Ranges::None }
     }
 
     /// The target, inferred from values of it, those of the first records.
@@ -113,6 +120,16 @@ impl Target {
     /// # Errors
     /// A column without values, of one class, or not of the family that was asked for.
     pub(crate) fn infer(column: &str, fields: &[&str], family: Family, classes: &[String]) -> Result<Self, TermsError> {
+        if classes.is_empty()
+            && let Some(own) = Self::of_marks(column, fields, family)?
+        {
+            return Ok(own);
+        }
+        let own = Self::of_values(column, fields, family, classes)?;
+        Ok(Self { ranges: Ranges::whenever(family), ..own })
+    }
+
+    fn of_values(column: &str, fields: &[&str], family: Family, classes: &[String]) -> Result<Self, TermsError> {
         let fail = |what: String| TermsError::Target { column: column.to_owned(), what };
         let point = Point::of(fields.iter().copied().filter(|text| !is_missing(text)));
         let numeral = |text: &str| point.numeral(text);
@@ -212,14 +229,14 @@ impl Target {
                 return Err(fail(format!("`{word}` is not a number; {what}")));
             }
         };
-        Ok(Self { column: column.to_owned(), kind, point })
+        Ok(Self { point, ..Self::new(column, kind) })
     }
 
-    /// The target as a number, a class by its place in the list; none where it is missing.
+    /// The target as a number or its range, a class by its place in the list; none where it is missing.
     ///
     /// # Errors
     /// A text that is none of this target's.
-    pub(crate) fn read(&self, text: &str, row: u64) -> Result<Option<f64>, TermsError> {
+    pub(crate) fn read(&self, text: &str, row: u64) -> Result<Option<Observation>, TermsError> {
         if is_missing(text) && !self.kind.classes().is_some_and(|classes| classes.iter().any(|c| c == text)) {
             return Ok(None);
         }
@@ -233,21 +250,23 @@ impl Target {
         match &self.kind {
             TargetKind::Classes(classes) | TargetKind::Ordered(classes) => {
                 match classes.iter().position(|class| class == text) {
-                    Some(place) => Ok(Some(place as f64)),
+                    Some(place) => Ok(Some(Observation::new(place as f64))),
                     None => Err(wrong(SHOWN_CLASS, "; a fit with `--classes` names all classes")),
                 }
             }
             TargetKind::Number => {
-                let value = self.point.numeral(text).filter(|x| x.is_finite());
-                value.map(Some).ok_or_else(|| wrong("a finite number", ""))
+                let value = ranges::marked(text, self.point);
+                let hint = if value.is_some() { RANGES } else { "" };
+                let taken = value.filter(|own| !own.is_range() || self.ranges == Ranges::Marks);
+                taken.map(Some).ok_or_else(|| wrong("a finite number", hint))
             }
             TargetKind::Survival(_) => {
                 let value = text.parse().ok().filter(|x: &f64| x.is_finite() && *x > 0.0);
-                value.map(Some).ok_or_else(|| wrong("a positive, finite time", ""))
+                value.map(|time| Some(time.into())).ok_or_else(|| wrong("a positive, finite time", ""))
             }
             TargetKind::Count => {
                 let value = self.point.numeral(text).filter(|x| x.is_finite() && *x >= 0.0 && x.fract() == 0.0);
-                value.map(Some).ok_or_else(|| wrong(COUNT, ""))
+                value.map(|count| Some(count.into())).ok_or_else(|| wrong(COUNT, ""))
             }
         }
     }
@@ -268,6 +287,9 @@ impl Target {
     /// A description for people.
     #[must_use]
     pub fn describe(&self) -> String {
+        if let Ranges::UpTo(upper) = &self.ranges {
+            return format!("a number between {} and {upper}", self.column);
+        }
         match &self.kind {
             TargetKind::Number if self.point == Point::Comma => {
                 format!("{}, a number with a decimal comma", self.column)

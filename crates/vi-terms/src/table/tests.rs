@@ -611,7 +611,8 @@ fn times_of_events_are_learned_with_those_that_did_not_come() {
     let Prediction::Survival(seen) = answers.predict(&rows[3], 1).unwrap() else { panic!("a time") };
     assert_eq!(answers.point(&rows[3], 1).unwrap(), seen.median().unwrap());
     let label = answers.label(&rows[3], 1).unwrap().unwrap();
-    let told = if label < 0.0 { seen.log_survival(-label) } else { seen.log_density(label) }.unwrap();
+    let time = label.label();
+    let told = if label.is_range() { seen.log_survival(time) } else { seen.log_density(time) }.unwrap();
     assert_eq!(answers.log_density(&rows[3], 1).unwrap(), Some(told));
     assert_eq!(again.field_names(Intervals::Own), ["median", "lower", "upper"]);
     let fields = again.fields(&Prediction::Survival(seen.clone()), (0.9, Intervals::Own), 1).unwrap();

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use vi_models::online::{Cuts, Observation};
 
 use crate::TermsError;
+use crate::table::ranges::Ranges;
 use crate::table::schema::is_missing;
 use crate::table::source::{Columns, NOWHERE, Record};
 use crate::table::target::{Target, TargetKind};
@@ -24,7 +25,8 @@ pub struct Event {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Places {
     label: usize,
-    event: Option<usize>,
+    /// Of the column that says more of it.
+    beside: Option<usize>,
 }
 
 const EVENTS: &str = "0 or 1, FALSE or TRUE, or 1 or 2 (the larger where the event came)";
@@ -87,7 +89,7 @@ impl Target {
         let target = own(Cuts::new(&[], 1.0)?);
         let places = target.places(columns)?;
         let labels = records.iter().filter_map(|record| target.label(record, places, NOWHERE).ok().flatten());
-        let first: Vec<Observation> = labels.map(observed).collect();
+        let first: Vec<Observation> = labels.collect();
         if first.is_empty() {
             let what =
                 "no time with an event or its absence in the first rows, so there is nothing to learn".to_owned();
@@ -101,40 +103,37 @@ impl Target {
     /// # Errors
     /// A column that is not there.
     pub(crate) fn places(&self, columns: &Columns) -> Result<Places, TermsError> {
-        let event = match &self.kind {
-            TargetKind::Survival(event) => Some(columns.position(&event.column)?),
+        let beside = match (&self.kind, &self.ranges) {
+            (TargetKind::Survival(Event { column, .. }), _) | (_, Ranges::UpTo(column)) => {
+                Some(columns.position(column)?)
+            }
             _ => None,
         };
-        Ok(Places { label: columns.position(&self.column)?, event })
+        Ok(Places { label: columns.position(&self.column)?, beside })
     }
 
-    /// The target of a record as a number, a class by its place in the list, a censored time with a minus; none where it is missing.
+    /// The target of a record: a number, its range, or a time; a class by its place in the list; none where it is missing.
     ///
     /// # Errors
     /// A text that is none of this target's.
-    pub(crate) fn label(&self, record: &Record, at: Places, row: u64) -> Result<Option<f64>, TermsError> {
-        let label = self.read(record.field(at.label), row)?;
-        let (TargetKind::Survival(event), Some(place)) = (&self.kind, at.event) else { return Ok(label) };
-        let came = event.read(record.field(place), row)?;
-        Ok(label.zip(came).map(|(time, came)| if came { time } else { -time }))
+    pub(crate) fn label(&self, record: &Record, at: Places, row: u64) -> Result<Option<Observation>, TermsError> {
+        let field = record.field(at.label);
+        match (&self.kind, at.beside) {
+            (TargetKind::Survival(event), Some(place)) => {
+                let (time, came) = (self.read(field, row)?, event.read(record.field(place), row)?);
+                Ok(time.zip(came).map(|(time, came)| if came { time } else { time.censored() }))
+            }
+            (_, Some(place)) => self.between(field, record.field(place), row),
+            (_, None) => self.read(field, row),
+        }
     }
-
-    /// The observation of such a number.
-    pub(crate) fn observation(&self, label: f64) -> Observation {
-        if matches!(self.kind, TargetKind::Survival(_)) { observed(label) } else { Observation::new(label) }
-    }
-}
-
-/// The observation of a time, censored with a minus.
-pub(crate) fn observed(time: f64) -> Observation {
-    if time < 0.0 { Observation::new(-time).censored() } else { Observation::new(time) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    type Labels = Vec<Result<Option<f64>, String>>;
+    type Labels = Vec<Result<Option<Observation>, String>>;
 
     fn target(rows: &[(&str, &str)]) -> Result<(Target, Labels), String> {
         let columns = Columns::new(["t".to_owned(), "d".to_owned()], None);
@@ -149,14 +148,15 @@ mod tests {
 
     #[test]
     fn events_are_read_as_they_are_written() {
-        let signed = vec![Ok(Some(3.5)), Ok(Some(-4.0)), Ok(None), Ok(None)];
+        let [event, none] = [Observation::new(3.5), Observation::new(4.0).censored()];
+        let known = vec![Ok(Some(event)), Ok(Some(none)), Ok(None), Ok(None)];
         for [came, not] in [["1", "0"], ["1.0", "0.0"], ["TRUE", "FALSE"], ["true", "false"], ["2", "1"]] {
             let (target, labels) = target(&[("3.5", came), ("4", not), ("", came), ("4", "NA")]).unwrap();
-            assert_eq!(labels, signed, "{came}");
+            assert_eq!(labels, known, "{came}");
             assert_eq!(target.describe().contains("`d` is 2"), came == "2");
         }
         // As in R, ones alone are events.
-        assert_eq!(target(&[("3", "1")]).unwrap().1, [Ok(Some(3.0))]);
+        assert_eq!(target(&[("3", "1")]).unwrap().1, [Ok(Some(3.0.into()))]);
         let (_, labels) = target(&[("3", "1"), ("0", "1"), ("-2", "0"), ("x", "1"), ("inf", "1")]).unwrap();
         let refused = |text: &str| Err(format!("row 7, column `t`: `{text}` is not a positive, finite time"));
         assert_eq!(labels[1..], [refused("0"), refused("-2"), refused("x"), refused("inf")]);

@@ -2,7 +2,7 @@
 
 use vi_core::special::{normal_cdf, normal_quantile};
 
-use crate::online::Prediction;
+use crate::online::{Observation, Prediction};
 use crate::{Interval, ModelError, check};
 
 /// Deviations beyond which a distribution function has few digits left; on from there a deviation is a fourth of the way from the median.
@@ -21,12 +21,13 @@ pub(super) enum Place {
 }
 
 impl Place {
-    /// The place of `label`; `below` is [`Prediction::below`] of it.
+    /// The place of a label; `below` is [`Prediction::below_of`] it, which is that of a number in its range.
     pub(super) fn of(
         predicted: &Prediction,
-        label: f64,
+        observed: Observation,
         below: Option<(f64, f64)>,
     ) -> Result<Option<Self>, ModelError> {
+        let label = observed.label;
         if let Some(probabilities) = probabilities(predicted) {
             let classes = probabilities.len();
             let class = (0..classes).find(|class| *class as f64 == label);
@@ -37,7 +38,8 @@ impl Place {
         }
         let (Some((below, up_to)), Some(line)) = (below, Line::of(predicted)) else { return Ok(None) };
         if !line.whole {
-            let at = line.place(label, up_to)?;
+            let within = |p: f64| if p > 0.0 && p < 1.0 { (line.quantile)(p) } else { Ok(label) };
+            let at = line.place(if observed.is_range() { within(up_to)? } else { label }, up_to)?;
             return Ok(Some(Self::Number { low: at, high: at }));
         }
         let low = if below > 0.0 { line.place(label - 1.0, below)? } else { f64::NEG_INFINITY };

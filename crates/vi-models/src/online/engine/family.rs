@@ -147,6 +147,11 @@ pub(crate) trait Family: Stateful + Clone + Debug + PartialEq + Serialize + Dese
         2
     }
 
+    /// Whether labels may be ranges of numbers.
+    fn takes_ranges(&self) -> bool {
+        false
+    }
+
     /// The least number of rows that are fitted together.
     fn fewest_rows(&self) -> usize {
         FEWEST

@@ -52,8 +52,8 @@ impl RunLabel {
     }
 
     /// A number of any sign, which the first labels standardise.
-    pub(super) fn standardised(label: f64, target: &Target) -> Self {
-        let label = (target.transform.of(label) - target.centre) / target.scale;
+    pub(super) fn standardised(observed: &Observation, target: &Target) -> Self {
+        let label = (target.transformed(observed).label - target.centre) / target.scale;
         let value = label.clamp(-1e300, 1e300).asinh();
         Self { component: 0, value: if value.is_nan() { 0.0 } else { value }, stratum: usize::from(label > 0.0) }
     }

@@ -107,6 +107,10 @@ pub trait ScalarFamily: Stateful + Clone + Debug + PartialEq + Serialize + Deser
     /// Whether labels are numbers in some unit, which the first rows may standardise.
     const STANDARDISES_LABELS: bool = false;
 
+    /// Whether labels may be ranges of numbers.
+    #[doc(hidden)]
+    const TAKES_RANGES: bool = false;
+
     /// How labels are converted before rows have told their scale.
     #[doc(hidden)]
     fn label_target(&self) -> Target {
@@ -197,6 +201,15 @@ pub trait ScalarFamily: Stateful + Clone + Debug + PartialEq + Serialize + Deser
     /// The likelihood of a row with `size` trials, or of that exposure, at the best estimate of the state.
     fn likelihood(&self, state: &Self::State, size: f64) -> Result<Self::Likelihood, Error>;
 
+    /// The likelihood of a row at the best estimate of the state, without its offset and weight.
+    ///
+    /// # Errors
+    /// What is wrong with trials, exposure or range.
+    #[doc(hidden)]
+    fn likelihood_of(&self, state: &Self::State, observed: &Observation) -> Result<Self::Likelihood, Error> {
+        self.likelihood(state, observed.size(Self::SIZE)?)
+    }
+
     /// The likelihoods that predictions average over, with their weights.
     fn likelihoods(&self, state: &Self::State, size: f64) -> Result<Vec<(f64, Self::Likelihood)>, Error> {
         Ok(vec![(1.0, self.likelihood(state, size)?)])
@@ -268,7 +281,7 @@ pub(in crate::online) fn row_likelihood<F: ScalarFamily>(
     state: &F::State,
     observed: &Observation,
 ) -> Result<RowLikelihood<F>, Error> {
-    let likelihood = family.likelihood(state, observed.size(F::SIZE)?)?;
+    let likelihood = family.likelihood_of(state, observed)?;
     Weighted::new(Offset::new(likelihood, observed.offset)?, observed.weight)
 }
 
@@ -303,6 +316,10 @@ impl<F: ScalarFamily> Family for F {
         F::STANDARDISES_LABELS
     }
 
+    fn takes_ranges(&self) -> bool {
+        F::TAKES_RANGES
+    }
+
     fn check_observation(&self, observed: &Observation) -> Result<(), Error> {
         self.check_observed(observed)
     }
@@ -321,13 +338,13 @@ impl<F: ScalarFamily> Family for F {
             return RunLabel::class(observed.label as usize);
         }
         if F::STANDARDISES_LABELS {
-            return RunLabel::standardised(observed.label, target);
+            return RunLabel::standardised(observed, target);
         }
         // The spread of a label is no part of its size.
         let size = if matches!(F::SIZE, Size::Trials | Size::Exposure) { observed.size(F::SIZE).ok() } else { None };
         let label = RunLabel::number(observed.label, size.unwrap_or(1.0));
         // Censored times come in runs too, whatever the times are.
-        RunLabel { value: label.value + f64::from(u8::from(observed.is_censored())), ..label }
+        RunLabel { value: label.value + f64::from(u8::from(observed.is_range())), ..label }
     }
 
     fn run_components(&self) -> usize {

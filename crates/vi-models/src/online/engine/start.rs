@@ -41,6 +41,9 @@ const MOST_NUMBERS: usize = 350_000;
 /// The start goes on while a change of the prior scale would miss the evidence at another likely scale by more than this, in nats.
 const CARRIED: f64 = 0.5;
 
+/// The start goes on where more than one in so many rows is a range.
+const RANGES: usize = 20;
+
 /// The least number of rows that tell which prior scales can be given up.
 const FEWEST_TO_THIN: usize = 200;
 
@@ -199,7 +202,7 @@ impl<F: Family> Engine<F> {
         };
         self.diagnosis = None;
         self.observations = self.observations.saturating_add(1);
-        if n == last && (carried || n >= most) {
+        if n == last && (carried && !self.are_ranges() || n >= most) {
             self.order = self.order_of_rows();
             self.fixed = true;
             self.next_place = Self::first_place(&self.design, self.observations);
@@ -209,6 +212,12 @@ impl<F: Family> Engine<F> {
             }
         }
         Ok(())
+    }
+
+    /// Whether the first rows go on since many of them are ranges: noise and weights depend on each other then, which a fit sees and one pass does not.
+    fn are_ranges(&self) -> bool {
+        let ranges = self.rows.iter().filter(|kept| kept.observed.is_range()).count();
+        self.family.takes_ranges() && RANGES * ranges > self.rows.len()
     }
 
     /// Fits the first rows together, if they are still being gathered: those since the last fit were learned one by one. On an error the

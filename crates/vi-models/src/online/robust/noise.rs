@@ -15,7 +15,8 @@
 //! ```
 //!
 //! which is concave in `u`, so that Newton's method finds its peak, where a Gaussian is put. Since the fitted predictors follow the scale, a row
-//! tells less of it by the share `Σν_i/(ν_i+s²)` of the weights, as in a linear model.
+//! tells less of it by the share `Σν_i/(ν_i+s²)` of the weights, as in a linear model. A label that is known to lie in a range has the probability of the
+//! range in place of its density, which need not be concave.
 
 use serde::{Deserialize, Serialize};
 use vi_core::special::HALF_LN_2PI;
@@ -24,6 +25,7 @@ use vi_core::{Error, Projection};
 use crate::marginal::log_sum_exp;
 use crate::online::spread::{FIVE, THREE};
 use crate::online::summed::few;
+use crate::student::beyond::BEYOND;
 use crate::student::blurred::{DOF, TAILS};
 
 /// The number of degrees of freedom that are averaged over.
@@ -119,6 +121,14 @@ pub(in crate::online) struct Noise {
     scales: Vec<LogScale>,
 }
 
+/// A label that lies `r` from a predictor of variance `nu`, or up to `reach` from there where that is not 0.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::online) struct Away {
+    pub(in crate::online) r: f64,
+    pub(in crate::online) reach: f64,
+    pub(in crate::online) nu: f64,
+}
+
 /// A component of the noise: its share, its scale, and its tail.
 pub(in crate::online) type Component = (f64, f64, usize);
 
@@ -178,15 +188,16 @@ impl Noise {
         (self.scales[tail].mean.exp(), tail)
     }
 
-    /// Learns a label that is `r` from a predictor of variance `nu`, whose density counts to the power `weight`.
+    /// Learns a label whose density counts to the power `weight`.
     ///
     /// # Errors
     /// `Overflow` where no degrees of freedom give the label a density within floats.
-    pub(in crate::online) fn learn(&mut self, r: f64, nu: f64, weight: f64) -> Result<(), Error> {
+    pub(in crate::online) fn learn(&mut self, Away { r, reach, nu }: Away, weight: f64) -> Result<(), Error> {
         let before = self.clone();
         for k in 0..K {
             let own = self.scales[k];
-            if let Some((total, scale)) = own.by_derivatives(k, (r, nu, weight)) {
+            let near = if reach == 0.0 { own.by_derivatives(k, (r, nu, weight)) } else { None };
+            if let Some((total, scale)) = near {
                 self.log_shares[k] += total;
                 self.scales[k] = scale;
                 continue;
@@ -196,7 +207,7 @@ impl Noise {
             let points = &mut points[..rule.len()];
             for (point, (z, mass)) in points.iter_mut().zip(rule) {
                 let u = own.mean + deviation * z;
-                *point = (mass.ln() + weight * TAILS[k].told(r, nu, u.exp()).log_density, u);
+                *point = (mass.ln() + weight * TAILS[k].told_of((r, reach), nu, u.exp()).log_density, u);
             }
             let [total, mean, variance] = moments(points);
             if !total.is_finite() {
@@ -217,9 +228,9 @@ impl Noise {
         Ok(())
     }
 
-    /// The posterior of the noise from rows of `(r_i, ν_i, w_i)` that were fitted together, with the `squares` of their errors, and the log of the whole
+    /// The posterior of the noise from rows, with their weights, that were fitted together and have these errors, and the log of the whole
     /// mass, in nats; the search begins at `self`.
-    fn fitted(&self, rows: &[(f64, f64, f64)], squares: &[(f64, f64)]) -> (Self, f64) {
+    fn fitted(&self, rows: &[(Away, f64)], Errors { squares, ranges }: &Errors) -> (Self, f64) {
         let mut found = Self::before();
         for k in 0..K {
             let dof = DOF[k];
@@ -238,6 +249,12 @@ impl Noise {
                     slope += weight * (q - 1.0);
                     bend += 2.0 * weight * q * rest;
                 }
+                for (range, weight) in ranges {
+                    let [_, of_range, bent] = BEYOND[k].by_log_scale(*range, u.exp());
+                    slope += weight * of_range;
+                    bend += weight * bent;
+                }
+                bend = bend.max(BEFORE.variance.recip());
                 curvature = bend;
                 let step = (slope / bend).clamp(-1.0, 1.0);
                 u = (u + step).clamp(-FARTHEST, FARTHEST);
@@ -246,8 +263,8 @@ impl Noise {
                 }
             }
             let own = (2.0 * u).exp();
-            let counted: f64 = rows.iter().map(|(_, _, weight)| weight).sum();
-            let taken: f64 = rows.iter().map(|(_, nu, weight)| weight * nu / (nu + own)).sum();
+            let counted: f64 = rows.iter().map(|(_, weight)| weight).sum();
+            let taken: f64 = rows.iter().map(|(Away { nu, .. }, weight)| weight * nu / (nu + own)).sum();
             let left = if counted > 0.0 { (1.0 - taken / counted).max(0.1) } else { 1.0 };
             let told = (curvature - BEFORE.variance.recip()) * left;
             let variance = (told + BEFORE.variance.recip()).recip();
@@ -257,6 +274,9 @@ impl Noise {
             for (square, weight) in squares {
                 peak += weight * TAILS[k].log_density(*square, scale);
             }
+            for (range, weight) in ranges {
+                peak += weight * BEYOND[k].by_log_scale(*range, scale)[0];
+            }
             found.log_shares[k] += peak;
             found.scales[k] = LogScale { mean: u, variance };
         }
@@ -264,30 +284,31 @@ impl Noise {
         (found, total)
     }
 
-    /// `Σ_i w_i·E log p(y_i | t_i)` with the noise averaged over in each row, from the `squares` of errors.
-    fn expected(&self, squares: &[(f64, f64)]) -> f64 {
+    /// `Σ_i w_i·E log p(y_i | t_i)` with the noise averaged over in each row.
+    fn expected(&self, Errors { squares, ranges }: &Errors) -> f64 {
         let (components, likely) = self.components(KNOWN_FACTOR);
-        let components = &components[..likely];
-        let density = |square: f64| {
-            let of = |(share, scale, k): &Component| share.ln() + TAILS[*k].log_density(square, *scale);
-            log_sum_exp(components.iter().map(of))
+        let average = |of: &dyn Fn(f64, usize) -> f64| {
+            log_sum_exp(components[..likely].iter().map(|(share, scale, k)| share.ln() + of(*scale, *k)))
         };
-        squares.iter().map(|(square, weight)| weight * density(*square)).sum()
+        let density = |square: f64| average(&|scale, k| TAILS[k].log_density(square, scale));
+        let probability = |range| average(&|scale, k| BEYOND[k].by_log_scale(range, scale)[0]);
+        squares.iter().map(|(square, weight)| weight * density(*square)).sum::<f64>()
+            + ranges.iter().map(|(range, weight)| weight * probability(*range)).sum::<f64>()
     }
 
-    /// The noise [fitted](Self::fitted) to rows of `((r_i, ν_i), w_i)`, and by how much its mass exceeds the density expected at `self`, in nats.
+    /// The noise [fitted](Self::fitted) to rows with their weights, and by how much its mass exceeds the density expected at `self`, in nats.
     ///
     /// # Errors
     /// The first error of a row; what [`check`](Self::check) finds.
     pub(in crate::online) fn fitted_to(
         &self,
-        rows: impl Iterator<Item = Result<((f64, f64), f64), Error>>,
+        rows: impl Iterator<Item = Result<(Away, f64), Error>>,
     ) -> Result<(Self, f64), Error> {
-        let rows = rows.map(|row| row.map(|((r, nu), weight)| (r, nu, weight))).collect::<Result<Vec<_>, Error>>()?;
-        let squares = squares(&rows);
-        let (found, total) = self.fitted(&rows, &squares);
+        let rows = rows.collect::<Result<Vec<_>, Error>>()?;
+        let errors = Errors::of(&rows);
+        let (found, total) = self.fitted(&rows, &errors);
         found.check()?;
-        Ok((found, total - self.expected(&squares)))
+        Ok((found, total - self.expected(&errors)))
     }
 
     /// Multiplies the scales by `exp(log_factor)`, as far as their range goes.
@@ -336,19 +357,45 @@ impl Noise {
     }
 }
 
-/// The squared errors of rows of `(r_i, ν_i, w_i)` with their weights, as [`few`] points. The log density of an error `e` has the fourth derivative
-/// `3(k+1)/(ks²+e²)⁴` by `e²`, at most: a cell is as wide as a share of `e² + s²`, for scales `s` down to the smallest tenth of the errors.
-fn squares(rows: &[(f64, f64, f64)]) -> Vec<(f64, f64)> {
-    let all =
-        rows.iter().flat_map(|(r, nu, weight)| FIVE.map(|(z, share)| ((r + nu.sqrt() * z).powi(2), weight * share)));
-    let all: Vec<(f64, f64)> = all.collect();
-    if all.is_empty() {
+/// The errors of rows that were fitted together, at nodes of their predictors, with weights.
+#[derive(Debug)]
+struct Errors {
+    /// Squares of errors, as [`few`] points. The log density of an error `e` has the fourth derivative `3(k+1)/(ks²+e²)⁴` by `e²`, at most: a cell is as
+    /// wide as a share of `e² + s²`, for scales `s` down to the smallest tenth of the errors.
+    squares: Vec<(f64, f64)>,
+    /// Errors that are known to lie in a range: `(r, reach)`.
+    ranges: Vec<((f64, f64), f64)>,
+}
+
+impl Errors {
+    fn of(rows: &[(Away, f64)]) -> Self {
+        let nodes = |(own, weight): &(Away, f64)| {
+            let Away { r, reach, nu } = *own;
+            FIVE.map(|(z, share)| ((r + nu.sqrt() * z, reach), weight * share))
+        };
+        let (ranges, numbers): (Vec<_>, Vec<_>) =
+            rows.iter().flat_map(nodes).partition(|((_, reach), _)| *reach != 0.0);
+        let all: Vec<(f64, f64)> = numbers.into_iter().map(|((r, _), weight)| (r * r, weight)).collect();
+        let mut sizes: Vec<f64> = all.iter().map(|(square, _)| *square).collect();
+        let tenth = sizes.len() / 10;
+        let least = if sizes.is_empty() { 0.0 } else { *sizes.select_nth_unstable_by(tenth, f64::total_cmp).1 };
+        let squares = if least > 0.0 { few(all, |square| ((least + square).ln() / CELL).floor()) } else { all };
+        Self { squares, ranges: few_ranges(ranges, least.sqrt()) }
+    }
+}
+
+/// Ranges of the same reach as [`few`] points: cells are as wide as a share of `least + |r|`.
+fn few_ranges(mut all: Vec<((f64, f64), f64)>, least: f64) -> Vec<((f64, f64), f64)> {
+    if least == 0.0 {
         return all;
     }
-    let mut sizes: Vec<f64> = all.iter().map(|(square, _)| *square).collect();
-    let tenth = sizes.len() / 10;
-    let (_, least, _) = sizes.select_nth_unstable_by(tenth, f64::total_cmp);
-    if *least > 0.0 { few(all, |square| ((*least + square).ln() / CELL).floor()) } else { all }
+    all.sort_by(|a, b| a.0.1.total_cmp(&b.0.1));
+    let of_reach = |same: &[((f64, f64), f64)]| {
+        let (reach, numbers) = (same[0].0.1, same.iter().map(|((r, _), weight)| (*r, *weight)).collect());
+        let cell = |r: f64| ((r.abs() / least).ln_1p().copysign(r) / CELL).floor();
+        few(numbers, cell).into_iter().map(move |(r, weight)| ((r, reach), weight))
+    };
+    all.chunk_by(|a, b| a.0.1 == b.0.1).flat_map(of_reach).collect()
 }
 
 /// Log of the total mass, mean and variance of points `(log mass, u)`.
@@ -388,7 +435,7 @@ pub(in crate::online) use state_is_noise;
 
 #[cfg(test)]
 mod tests {
-    use super::{BEFORE, FIVE, KNOWN_WELL, LogScale, TAILS, moments, squares};
+    use super::{Away, BEFORE, Errors, FIVE, KNOWN_WELL, LogScale, TAILS, moments};
 
     #[test]
     fn derivatives_tell_of_a_scale_what_a_fine_grid_tells() {
@@ -428,14 +475,15 @@ mod tests {
         // Errors of deviation 1 and a tenth of deviation 30.
         let row = |i: u32| {
             let (u, size) = (f64::from(i) * 0.618_034, if i.is_multiple_of(10) { 30.0 } else { 1.0 });
-            (size * 1.4 * (9.0 * u).sin(), 0.05 + 0.1 * u.cos().powi(2), f64::from(1 + i % 2))
+            let away = Away { r: size * 1.4 * (9.0 * u).sin(), reach: 0.0, nu: 0.05 + 0.1 * u.cos().powi(2) };
+            (away, f64::from(1 + i % 2))
         };
-        let rows: Vec<(f64, f64, f64)> = (0..2000).map(row).collect();
-        let few = squares(&rows);
+        let rows: Vec<(Away, f64)> = (0..2000).map(row).collect();
+        let few = Errors::of(&rows).squares;
         assert!(few.len() < 200, "{}", few.len());
         for tail in TAILS.iter() {
             for scale in [0.3, 1.0, 10.0] {
-                let of_node = |(r, nu, weight): (f64, f64, f64), (z, share): (f64, f64)| {
+                let of_node = |(Away { r, nu, .. }, weight): (Away, f64), (z, share): (f64, f64)| {
                     weight * share * tail.log_density((r + nu.sqrt() * z).powi(2), scale)
                 };
                 let exact: f64 = rows.iter().flat_map(|row| FIVE.map(|node| of_node(*row, node))).sum();

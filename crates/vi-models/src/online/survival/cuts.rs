@@ -89,7 +89,7 @@ impl Cuts {
     pub fn of(first: &[Observation]) -> Result<Self, ModelError> {
         check::not_empty("rows", first.len())?;
         first.iter().try_for_each(|observed| check_time(observed.label, f64::MAX))?;
-        let events = first.iter().filter(|observed| !observed.is_censored());
+        let events = first.iter().filter(|observed| !observed.is_range());
         let mut events: Vec<f64> = events.map(|observed| observed.label).collect();
         events.sort_by(f64::total_cmp);
         let mut all: Vec<f64> = first.iter().map(|observed| observed.label).collect();

@@ -145,7 +145,7 @@ impl SurvivalPredicted {
     /// As [`log_density`](Self::log_density).
     pub fn log_density_of(&self, observed: Observation) -> Result<f64, ModelError> {
         check_time(observed.label, f64::MAX)?;
-        if observed.is_censored() { self.log_survival(observed.label) } else { self.log_density(observed.label) }
+        if observed.is_range() { self.log_survival(observed.label) } else { self.log_density(observed.label) }
     }
 
     /// The time `t` with `P(T ≤ t) = p`.

@@ -37,7 +37,8 @@ impl Candidate {
         let before = self.model.evidence();
         let predicted = self.model.predict_and_update(row, observed)?;
         let mean = predicted.as_ref().ok().and_then(Prediction::mean);
-        self.errors.push(mean.map_or(f64::NAN, |mean| (observed.label - mean).powi(2)));
+        let error = mean.filter(|_| !observed.is_range()).map(|mean| (observed.label - mean).powi(2));
+        self.errors.push(error.unwrap_or(f64::NAN));
         let told = predicted.and_then(|predicted| {
             let density = predicted.log_density_of(observed)?;
             if self.in_cells { of_cell(&predicted, observed.label, density) } else { Ok(density) }

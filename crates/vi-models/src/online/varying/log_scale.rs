@@ -16,7 +16,7 @@ use vi_core::{Error, Expected, GaussianExpectation, Likelihood, Projection, Site
 use crate::online::BeliefKind;
 use crate::online::engine::{Pass, ScalarFamily};
 use crate::online::observation::{Observation, Size};
-use crate::online::robust::noise::{Noise, moments, state_is_noise};
+use crate::online::robust::noise::{Away, Noise, moments, state_is_noise};
 use crate::online::spread::FIVE;
 use crate::online::target::Target;
 use crate::student::blurred::{DOF, TAILS};
@@ -169,9 +169,10 @@ pub(in crate::online) struct LogScale {
 }
 
 /// The distance and the variance in units in which the scale has no factor `eᵃ`.
-fn standard(observed: &Observation, seen: Projection) -> Result<(f64, f64), Error> {
+fn standard(observed: &Observation, seen: Projection) -> Result<Away, Error> {
     let factor = seen.mean.clamp(-FARTHEST, FARTHEST).exp();
-    Ok((observed.label / factor, observed.size(Size::Variance)? / (factor * factor)))
+    let nu = observed.size(Size::Variance)? / (factor * factor);
+    Ok(Away { r: observed.label / factor, reach: 0.0, nu })
 }
 
 state_is_noise!(LogScale);
@@ -217,8 +218,7 @@ impl ScalarFamily for LogScale {
 
     fn learn(&self, state: &mut Noise, observed: &Observation, seen: Projection, _site: Site) -> Result<f64, Error> {
         if observed.weight > 0.0 {
-            let (r, nu) = standard(observed, seen)?;
-            state.learn(r, nu, observed.weight)?;
+            state.learn(standard(observed, seen)?, observed.weight)?;
         }
         Ok(0.0)
     }

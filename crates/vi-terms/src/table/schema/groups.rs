@@ -86,7 +86,8 @@ struct Labels {
 impl Labels {
     fn new(target: &Target, texts: &[&str], rows: &[Option<Vec<f64>>]) -> Self {
         let readable = |(y, row): (Option<Vec<f64>>, &Option<Vec<f64>>)| y.filter(|_| row.is_some());
-        let read: Vec<Option<f64>> = texts.iter().map(|text| target.read(text, NOWHERE).ok().flatten()).collect();
+        let label = |text: &&str| target.read(text, NOWHERE).ok().flatten().map(|own| own.label());
+        let read: Vec<Option<f64>> = texts.iter().map(label).collect();
         if let TargetKind::Classes(classes) = &target.kind {
             let indicators = |y: f64| (1..classes.len()).map(|class| f64::from(y == class as f64)).collect();
             let each = read.into_iter().map(|y| y.map(indicators)).zip(rows).map(readable).collect();

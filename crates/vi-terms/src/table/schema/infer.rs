@@ -17,8 +17,8 @@ use crate::table::source::{Entries, Record};
 pub(crate) struct InferSettings<'a> {
     /// The target, which is no input.
     pub(crate) target: usize,
-    /// The column that says whether an event came, which is no input either.
-    pub(crate) event: Option<usize>,
+    /// The column that says more of the target, which is no input either.
+    pub(crate) beside: Option<usize>,
     /// Columns that are not to be used.
     pub(crate) ignore: &'a HashSet<usize>,
     /// Columns that are text whatever they hold.
@@ -48,7 +48,7 @@ pub(crate) enum Told {
 
 impl InferSettings<'_> {
     fn is_of_target(&self, column: usize) -> bool {
-        column == self.target || Some(column) == self.event
+        column == self.target || Some(column) == self.beside
     }
 
     fn told(&self, column: usize) -> Option<Told> {

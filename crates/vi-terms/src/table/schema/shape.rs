@@ -129,7 +129,7 @@ impl Schema {
             rows.extend_from_slice(&row);
             if let Ok(Some(label)) = target.label(record, place, NOWHERE) {
                 labelled.extend(row);
-                labels.push(label);
+                labels.push(label.label());
             }
         }
         let failed = |what: String| TermsError::Unfit { what };
