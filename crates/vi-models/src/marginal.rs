@@ -12,6 +12,7 @@ use vi_core::special::{HALF_LN_2PI, mills_ratio, normal_cdf, normal_density, nor
 pub(crate) use vi_core::special::log_sum_exp;
 
 use crate::student::Truncated;
+use crate::student::between::told_of;
 use crate::student::blurred::{DOF, TAILS, Tail};
 use crate::{Interval, ModelError, Student, Transform, check};
 
@@ -160,7 +161,7 @@ impl Part {
             }
             Self::Blurred { mean, variance, scale, tail } => {
                 let (near, reach) = if low.is_finite() { (low, high - low) } else { (high, low) };
-                TAILS[tail].told_of((near - mean, reach), variance, scale).log_density
+                told_of(tail, (near - mean, reach), variance, scale).log_density
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Student's t distribution, the prediction of a Gaussian with unknown variance.
 
-mod between;
+pub(crate) mod between;
 pub(crate) mod beyond;
 pub(crate) mod blurred;
 mod tail;

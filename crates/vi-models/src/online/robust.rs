@@ -19,8 +19,13 @@ use super::target::Target;
 use super::{BeliefKind, Coefficient, Draw, OnlineInfo, OnlineSettings, Row, Rows};
 use crate::likelihood::Offset;
 use crate::marginal::log_sum_exp;
-use crate::student::blurred::{DOF, TAILS, Told};
+use crate::student::between::told_of;
+use crate::student::blurred::{DOF, Told};
 use crate::{Marginal, ModelError, Transform, check};
+
+/// Newton's method finds the mode of a power to this share of a squared deviation.
+const SETTLED: f64 = 1e-6;
+const MOST_STEPS: usize = 30;
 
 /// The squared distance of a label, over `ν + s²`, from which on all tails count.
 const FAR_OUT: f64 = 20.0;
@@ -33,9 +38,46 @@ pub(super) struct Tails {
     likely: usize,
     /// How far from the label the number may lie.
     reach: f64,
+    /// The power of the probability of a range.
+    power: f64,
 }
 
 impl Tails {
+    /// The tilted distribution of a power of the probability: by the rule of Gauss and Hermite about the mode, since quadrature to the last digits does not
+    /// end on probabilities that are interpolated.
+    fn tilted_by_power(&self, y: f64, a: f64, nu: f64) -> Result<Tilted, Error> {
+        static RULE: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_hermite(20));
+        if nu == 0.0 {
+            let [log_normaliser, slope, curvature] = self.derivatives(y, a);
+            return Ok(Tilted { log_normaliser, slope, curvature, variance: 0.0 });
+        }
+        let (mut mode, mut precision) = (a, nu.recip());
+        for _ in 0..MOST_STEPS {
+            let [_, slope, bend] = self.derivatives(y, mode);
+            precision = nu.recip() + bend.max(0.0);
+            let step = (slope - (mode - a) / nu) / precision;
+            mode += step;
+            if step * step * precision < SETTLED {
+                break;
+            }
+        }
+        let points: Vec<(f64, f64)> = RULE
+            .iter()
+            .map(|(z, weight)| {
+                let t = mode + z / precision.sqrt();
+                let log = self.log_density(y, t) - 0.5 * (t - a) * ((t - a) / nu) + 0.5 * z * z;
+                (weight.ln() + log, t)
+            })
+            .collect();
+        let [total, mean, variance] = noise::moments(&points);
+        let log_normaliser = total - 0.5 * (precision * nu).ln();
+        let found = [log_normaliser, (mean - a) / nu, variance.recip() - nu.recip(), variance];
+        match found.into_iter().find(|value| !value.is_finite()) {
+            Some(value) => Err(Error::Overflow { quantity: "squared error of the label", value }),
+            None => Ok(Tilted { log_normaliser, slope: found[1], curvature: found[2], variance }),
+        }
+    }
+
     /// What a label at the distance `r`, or up to the reach from there, says of a predictor with the variance `nu`.
     fn told(&self, r: f64, nu: f64) -> Told {
         let likely = &self.components[..self.likely];
@@ -46,7 +88,7 @@ impl Tails {
         let told: Vec<(f64, Told)> = counted
             .iter()
             .map(|(share, scale, k)| {
-                let told = TAILS[*k].told_of((r, self.reach), nu, *scale);
+                let told = told_of(*k, (r, self.reach), nu, *scale);
                 (share.ln() + told.log_density, told)
             })
             .collect();
@@ -78,20 +120,20 @@ impl Likelihood for Tails {
     }
 
     fn log_density(&self, y: f64, t: f64) -> f64 {
-        self.told(y - t, 0.0).log_density
+        self.power * self.told(y - t, 0.0).log_density
     }
 
     fn slope(&self, y: f64, t: f64) -> f64 {
-        self.told(y - t, 0.0).slope
+        self.power * self.told(y - t, 0.0).slope
     }
 
     fn curvature(&self, y: f64, t: f64) -> f64 {
-        self.told(y - t, 0.0).bend
+        self.power * self.told(y - t, 0.0).bend
     }
 
     fn derivatives(&self, y: f64, t: f64) -> [f64; 3] {
         let Told { log_density, slope, bend, .. } = self.told(y - t, 0.0);
-        [log_density, slope, bend]
+        [log_density, slope, bend].map(|value| self.power * value)
     }
 
     fn peak(&self, y: f64) -> Option<f64> {
@@ -124,11 +166,17 @@ impl GaussianExpectation for Tails {
     }
 
     fn log_predictive(&self, y: f64, a: f64, nu: f64) -> f64 {
-        self.told(y - a, nu).log_density
+        if self.power == 1.0 {
+            return self.told(y - a, nu).log_density;
+        }
+        self.tilted_by_power(y, a, nu).map_or(f64::NAN, |tilted| tilted.log_normaliser)
     }
 
     /// In closed form: the sum of a Gaussian and a Student-t is a mixture of Gaussians.
     fn tilted(&self, y: f64, a: f64, nu: f64) -> Result<Tilted, Error> {
+        if self.power != 1.0 {
+            return self.tilted_by_power(y, a, nu);
+        }
         let Told { log_density, slope, bend, left } = self.told(y - a, nu);
         let found = [log_density, slope, bend / left, nu * left];
         match found.into_iter().find(|value| !value.is_finite()) {
@@ -224,7 +272,7 @@ impl ScalarFamily for Robust {
     /// As for every family, but without the components of a likelihood, of which no check asks.
     fn check_observed(&self, observed: &Observation) -> Result<(), Error> {
         check::positive("factor of the noise", observed.known().size(Self::SIZE)?)?;
-        let tails = Offset::new(Tails { components: Vec::new(), likely: 0, reach: 0.0 }, observed.offset)?;
+        let tails = Offset::new(Tails { components: Vec::new(), likely: 0, reach: 0.0, power: 1.0 }, observed.offset)?;
         Weighted::new(tails, observed.weight)?.check_label(observed.label)?;
         observed.check_range()?;
         let (_, high) = observed.ends();
@@ -238,12 +286,17 @@ impl ScalarFamily for Robust {
         for (_, scale, _) in &mut components {
             *scale *= size;
         }
-        Ok(Tails { components, likely, reach: 0.0 })
+        Ok(Tails { components, likely, reach: 0.0, power: 1.0 })
     }
 
-    fn likelihood_of(&self, state: &Noise, observed: &Observation) -> Result<Tails, Error> {
+    /// A range takes its weight as a power.
+    fn likelihood_of(&self, state: &Noise, observed: &Observation) -> Result<(Tails, f64), Error> {
         let tails = self.likelihood(state, observed.known().size(Self::SIZE)?)?;
-        Ok(Tails { reach: observed.reach(), ..tails })
+        if !observed.is_range() || observed.weight == 0.0 {
+            return Ok((tails, observed.weight));
+        }
+        check::not_negative("weight", observed.weight)?;
+        Ok((Tails { reach: observed.reach(), power: observed.weight, ..tails }, 1.0))
     }
 
     fn learn(&self, state: &mut Noise, observed: &Observation, seen: Projection, _site: Site) -> Result<f64, Error> {

@@ -12,7 +12,8 @@
 use pulp::{Arch, Simd, WithSimd};
 use vi_core::special::{HALF_LN_2PI, lanes};
 
-use super::blurred::{NARROW, Tail, Told};
+use super::beyond::BEYOND;
+use super::blurred::{NARROW, TAILS, Tail, Told};
 use super::truncated::Truncated;
 
 /// The probability below which parts are summed by their logarithms.
@@ -21,17 +22,25 @@ const SMALL: f64 = 1e-200;
 /// The share of the parts so far below which those that are left out stay: far below the error of the steps.
 const FAINT: f64 = 1e-8;
 
+/// What `y = a + r`, or a `y` from there up to `reach` away where that is not 0, says of `t ~ N(a, ν)` with the tail `k`; its log density then is a log
+/// probability.
+pub(crate) fn told_of(k: usize, (r, reach): (f64, f64), nu: f64, scale: f64) -> Told {
+    if reach == 0.0 {
+        TAILS[k].told(r, nu, scale)
+    } else if reach.abs() < NARROW * scale {
+        let middle = TAILS[k].told(r + 0.5 * reach, nu, scale);
+        Told { log_density: middle.log_density + reach.abs().ln(), ..middle }
+    } else if nu == 0.0 {
+        BEYOND[k].told((r, reach), scale)
+    } else {
+        TAILS[k].told_between((r, reach), nu, scale)
+    }
+}
+
 impl Tail {
-    /// What `y = a + r`, or a `y` from there up to `reach` away where that is not 0, says of `t ~ N(a, ν)`; its log density then is a log probability.
-    pub(crate) fn told_of(&self, (r, reach): (f64, f64), nu: f64, scale: f64) -> Told {
+    /// [`told_of`] a range.
+    fn told_between(&self, (r, reach): (f64, f64), nu: f64, scale: f64) -> Told {
         let own = scale * scale;
-        if reach == 0.0 {
-            return self.told(r, nu, scale);
-        }
-        if reach.abs() < NARROW * scale {
-            let middle = self.told(r + 0.5 * reach, nu, scale);
-            return Told { log_density: middle.log_density + reach.abs().ln(), ..middle };
-        }
         let (low, high) = if reach < 0.0 { (r + reach, r) } else { (r, r + reach) };
         let settled = 3.0 * (1.0 + low.max(-high).max(0.0).powi(2) / own);
         let arch = Arch::new();
@@ -155,7 +164,6 @@ impl<const TWO: bool> WithSimd for Between<'_, TWO> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::student::blurred::TAILS;
 
     const RANGES: [(f64, f64); 9] = [
         (0.4, f64::INFINITY),
@@ -171,16 +179,22 @@ mod tests {
 
     #[test]
     fn a_probability_is_the_sum_of_densities() {
-        for tail in TAILS.iter() {
+        for (k, tail) in TAILS.iter().enumerate() {
             for (r, reach) in RANGES.into_iter().filter(|(_, reach)| reach.is_finite()) {
-                for (nu, scale) in [(0.3, 1.0), (4.0, 0.5)] {
+                for (nu, scale) in [(0.3, 1.0), (4.0, 0.5), (0.0, 0.8)] {
                     // Simpson's rule.
                     let (n, step) = (2000, reach / 2000.0);
                     let weight = |i: i32| if i == 0 || i == n { 1.0 } else { f64::from(2 + 2 * (i % 2)) };
                     let density = |i: i32| tail.told(r + step * f64::from(i), nu, scale).log_density.exp();
                     let sum: f64 = (0..=n).map(|i| weight(i) * density(i)).sum::<f64>() * step.abs() / 3.0;
-                    let found = tail.told_of((r, reach), nu, scale).log_density;
-                    assert!((found - sum.ln()).abs() < 1e-6, "{} {r} {reach}: {found} {}", tail.dof, sum.ln());
+                    let found = told_of(k, (r, reach), nu, scale).log_density;
+                    // The steps of the tails, and without variance their exact distribution.
+                    assert!(
+                        (found - sum.ln()).abs() < if nu > 0.0 { 1e-6 } else { 2e-5 },
+                        "{} {r} {reach}: {found} {}",
+                        tail.dof,
+                        sum.ln()
+                    );
                 }
             }
         }
@@ -189,11 +203,11 @@ mod tests {
     #[test]
     fn slopes_are_those_of_differences_and_a_mirror_turns_their_sign() {
         let h = 1e-3;
-        for tail in TAILS.iter() {
+        for (k, tail) in TAILS.iter().enumerate() {
             for (r, reach) in RANGES {
-                for (nu, scale) in [(0.3, 1.0), (4.0, 0.5), (1e-4, 1.0)] {
+                for (nu, scale) in [(0.3, 1.0), (4.0, 0.5), (1e-4, 1.0), (0.0, 0.8)] {
                     // A predictor that is higher by `a` is nearer to the range by `a`.
-                    let at = |a: f64| tail.told_of((r - a, reach), nu, scale);
+                    let at = |a: f64| told_of(k, (r - a, reach), nu, scale);
                     let Told { log_density, slope, bend, left } = at(0.0);
                     let (ahead, back) = (at(h).log_density, at(-h).log_density);
                     let size = 1.0 + slope.abs() + bend.abs();
@@ -201,7 +215,7 @@ mod tests {
                     let second = (2.0 * log_density - ahead - back) / (h * h);
                     assert!((bend - second).abs() < 0.01 * size, "{} {r} {reach} {nu}: {bend} {second}", tail.dof);
                     assert!((left - (1.0 - nu * bend)).abs() < 1e-6 && left > 0.0, "{} {r} {reach} {nu}", tail.dof);
-                    let mirrored = tail.told_of((-r, -reach), nu, scale);
+                    let mirrored = told_of(k, (-r, -reach), nu, scale);
                     assert!((mirrored.slope + slope).abs() < 1e-9 * size, "{} {r} {reach}", tail.dof);
                 }
             }
@@ -210,15 +224,15 @@ mod tests {
 
     #[test]
     fn ways_of_computing_agree_where_one_ends() {
-        let gaussian = &TAILS[TAILS.len() - 1];
+        let gaussian = TAILS.len() - 1;
         // Probabilities of some 1e-190 and 1e-210: on both sides of where parts are summed by their logarithms.
-        let [near, far] = [29.3, 30.9].map(|r| gaussian.told_of((r, f64::INFINITY), 0.0, 1.0));
+        let [near, far] = [29.3, 30.9].map(|r| told_of(gaussian, (r, f64::INFINITY), 0.5, 0.5_f64.sqrt()));
         for (told, r) in [(near, 29.3), (far, 30.9)] {
             assert!((told.log_density - vi_core::special::log_normal_cdf(-r)).abs() < 1e-9, "{told:?}");
             assert!((told.slope - r - 1.0 / r).abs() < 1e-3, "{told:?}");
         }
-        for tail in TAILS.iter() {
-            let [below, above] = [0.999, 1.001].map(|share| tail.told_of((0.7, share * NARROW), 0.2, 1.0));
+        for (k, tail) in TAILS.iter().enumerate() {
+            let [below, above] = [0.999, 1.001].map(|share| told_of(k, (0.7, share * NARROW), 0.2, 1.0));
             assert!((above.log_density - below.log_density - f64::ln(1.001 / 0.999)).abs() < 1e-5, "{}", tail.dof);
             assert!((above.bend - below.bend).abs() < 1e-3 && (above.left - below.left).abs() < 1e-3, "{}", tail.dof);
         }

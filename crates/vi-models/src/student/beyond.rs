@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 
 use vi_core::special::log_normal_cdf;
 
-use super::blurred::{DOF, NARROW, TAILS, Tail};
+use super::blurred::{DOF, NARROW, TAILS, Tail, Told};
 use super::tail::upper_tail;
 
 /// The step of `asinh z`: the error is some `h⁴/384` of a fourth derivative, about 1e-8.
@@ -67,6 +67,44 @@ impl Beyond {
         low + t * (from + t * ((3.0 * rise - 2.0 * from - to) + t * (from + to - 2.0 * rise)))
     }
 
+    /// The ends of a range in units of the scale, seen in a mirror where its middle is below 0, whether it was, and `log P`.
+    fn ends(&self, (r, reach): (f64, f64), scale: f64) -> ([f64; 2], bool, f64) {
+        let (low, high) = if reach < 0.0 { (r + reach, r) } else { (r, r + reach) };
+        // The larger end keeps its digits.
+        let is_mirrored = low + high < 0.0;
+        let (low, high) = if is_mirrored { (-high / scale, -low / scale) } else { (low / scale, high / scale) };
+        let beyond = if high.is_finite() { self.log_tail(high) } else { f64::NEG_INFINITY };
+        let log_mass = if low < 0.0 {
+            (-self.log_tail(-low).exp() - beyond.exp()).ln_1p()
+        } else {
+            let from = self.log_tail(low);
+            from + (-(beyond - from).exp()).ln_1p()
+        };
+        ([low, high], is_mirrored, log_mass)
+    }
+
+    /// What a label between `t + r` and `t + r + reach` says of a predictor `t` that is known. With `h = (k+1)/(k+z²)`
+    ///
+    /// ```text
+    /// ∂_t P = (p(z₀) − p(z₁))/s,   ∂_t² P = (z₀h₀p(z₀) − z₁h₁p(z₁))/s².
+    /// ```
+    pub(super) fn told(&self, range: (f64, f64), scale: f64) -> Told {
+        let ([low, high], is_mirrored, log_density) = self.ends(range, scale);
+        let dof = self.tail.dof;
+        let of_end = |z: f64| {
+            if !z.is_finite() {
+                return [0.0; 2];
+            }
+            let density = (self.tail.log_density(z * z, 1.0) - log_density).exp() / scale;
+            let h = if dof.is_finite() { (dof + 1.0) / (dof + z * z) } else { 1.0 };
+            [density, z * h * density / scale]
+        };
+        let ([from, bent_from], [to, bent_to]) = (of_end(low), of_end(high));
+        let slope = from - to;
+        let bend = slope * slope - (bent_from - bent_to);
+        Told { log_density, slope: if is_mirrored { -slope } else { slope }, bend, left: 1.0 }
+    }
+
     /// `log P` of an error between `r` and `r + reach`, as a function of `u = log s`: its value, slope and curvature `−∂²`.
     pub(crate) fn by_log_scale(&self, (r, reach): (f64, f64), scale: f64) -> [f64; 3] {
         let dof = self.tail.dof;
@@ -79,16 +117,7 @@ impl Beyond {
             let (q, rest) = q(square);
             return [self.tail.log_density(square, 1.0) + (reach.abs() / scale).ln(), q - 1.0, 2.0 * q * rest];
         }
-        let (low, high) = if reach < 0.0 { (r + reach, r) } else { (r, r + reach) };
-        // A mirror gives the same, and the larger end its digits.
-        let (low, high) = if low + high < 0.0 { (-high / scale, -low / scale) } else { (low / scale, high / scale) };
-        let beyond = if high.is_finite() { self.log_tail(high) } else { f64::NEG_INFINITY };
-        let log_mass = if low < 0.0 {
-            (-self.log_tail(-low).exp() - beyond.exp()).ln_1p()
-        } else {
-            let from = self.log_tail(low);
-            from + (-(beyond - from).exp()).ln_1p()
-        };
+        let ([low, high], _, log_mass) = self.ends((r, reach), scale);
         let of_end =
             |z: f64| if z.is_finite() { z * (self.tail.log_density(z * z, 1.0) - log_mass).exp() } else { 0.0 };
         let (from, to) = (of_end(low), of_end(high));

@@ -52,7 +52,11 @@ const EXACT: [(f64, f64); 2] = [(2.0432, 0.0883), (0.9725, 0.0545)];
 fn ranges_tell_what_an_exact_posterior_says_that_they_tell() {
     let rows = readings(400);
     assert_eq!(rows.iter().filter(|(_, seen)| seen.is_range()).count(), 249);
-    let mut model = learned(&rows);
+    let settings = OnlineSettings { keep_rows: true, ..OnlineSettings::default() };
+    let mut model = OnlineRobust::with_settings(1, settings, (0.0, 1.0)).unwrap();
+    for (x, seen) in &rows {
+        model.update(&[*x], *seen).unwrap();
+    }
     for refined in [false, true] {
         for ((mean, deviation), (exact, spread)) in line(&model).into_iter().zip(EXACT) {
             // Noise and line depend on each other where labels are ranges, which the belief leaves out.
@@ -79,7 +83,7 @@ fn ranges_tell_what_an_exact_posterior_says_that_they_tell() {
 /// How often intervals of 90 % hold the weights where labels below a limit are only known to be there.
 #[test]
 fn intervals_hold_beside_a_limit_of_detection() {
-    let sets = if crate::slow() { 200 } else { 30 };
+    let sets = if crate::slow() { 80 } else { 20 };
     for (n, limit) in [(100, 0.0), (300, 0.5)] {
         let mut held = 0;
         for seed in 0..sets {
@@ -150,9 +154,11 @@ fn a_weight_repeats_a_range() {
             repeated.update(&[*x], *seen).unwrap();
         }
     }
+    weighted.catch_up().unwrap();
+    repeated.catch_up().unwrap();
     for ((a, da), (b, db)) in line(&weighted).into_iter().zip(line(&repeated)) {
-        // Rows that come one after another are taken one by one, and first rows are fitted at other times.
-        assert!((a - b).abs() < 0.1 * da && (da / db - 1.0).abs() < 0.05, "{a} {b} {da} {db}");
+        // A rule of twenty points, and sweeps that end at other places.
+        assert!((a - b).abs() < 0.02 * da && (da / db - 1.0).abs() < 0.01, "{a} {b} {da} {db}");
     }
 }
 
@@ -218,7 +224,13 @@ fn a_logarithm_takes_a_limit_of_detection_with_or_without_its_zero() {
 #[test]
 fn what_is_no_range_and_models_without_ranges_refuse_by_name() {
     let mut model = learned(&readings(60));
-    let before = serde_json::to_value(&model).unwrap();
+    let state = |model: &OnlineRobust| {
+        let mut state = serde_json::to_value(model).unwrap();
+        state.as_object_mut().unwrap().remove("refused");
+        state["seal"].take();
+        state
+    };
+    let before = state(&model);
     for (low, high) in [
         (2.0, 1.0),
         (f64::NAN, 1.0),
@@ -232,9 +244,7 @@ fn what_is_no_range_and_models_without_ranges_refuse_by_name() {
         assert!(error.contains("label"), "{low} {high}: {error}");
     }
     assert_eq!(model.info().refused, 7);
-    let mut after = serde_json::to_value(&model).unwrap();
-    after["refused"] = before["refused"].clone();
-    assert_eq!(after, before);
+    assert!(state(&model) == before);
     assert_eq!(Observation::between(1.5, 1.5), Observation::new(1.5));
     let above = Observation::between(3.0, INFINITY);
     assert_eq!(above, Observation::new(3.0).censored());

@@ -201,13 +201,13 @@ pub trait ScalarFamily: Stateful + Clone + Debug + PartialEq + Serialize + Deser
     /// The likelihood of a row with `size` trials, or of that exposure, at the best estimate of the state.
     fn likelihood(&self, state: &Self::State, size: f64) -> Result<Self::Likelihood, Error>;
 
-    /// The likelihood of a row at the best estimate of the state, without its offset and weight.
+    /// The likelihood of a row at the best estimate of the state, without its offset, and the weight that it has not taken in itself.
     ///
     /// # Errors
     /// What is wrong with trials, exposure or range.
     #[doc(hidden)]
-    fn likelihood_of(&self, state: &Self::State, observed: &Observation) -> Result<Self::Likelihood, Error> {
-        self.likelihood(state, observed.size(Self::SIZE)?)
+    fn likelihood_of(&self, state: &Self::State, observed: &Observation) -> Result<(Self::Likelihood, f64), Error> {
+        Ok((self.likelihood(state, observed.size(Self::SIZE)?)?, observed.weight))
     }
 
     /// The likelihoods that predictions average over, with their weights.
@@ -281,8 +281,8 @@ pub(in crate::online) fn row_likelihood<F: ScalarFamily>(
     state: &F::State,
     observed: &Observation,
 ) -> Result<RowLikelihood<F>, Error> {
-    let likelihood = family.likelihood_of(state, observed)?;
-    Weighted::new(Offset::new(likelihood, observed.offset)?, observed.weight)
+    let (likelihood, weight) = family.likelihood_of(state, observed)?;
+    Weighted::new(Offset::new(likelihood, observed.offset)?, weight)
 }
 
 /// The likelihoods of many rows, offsets and weights included.

@@ -25,6 +25,7 @@ use vi_core::{Error, Projection};
 use crate::marginal::log_sum_exp;
 use crate::online::spread::{FIVE, THREE};
 use crate::online::summed::few;
+use crate::student::between::told_of;
 use crate::student::beyond::BEYOND;
 use crate::student::blurred::{DOF, TAILS};
 
@@ -207,7 +208,7 @@ impl Noise {
             let points = &mut points[..rule.len()];
             for (point, (z, mass)) in points.iter_mut().zip(rule) {
                 let u = own.mean + deviation * z;
-                *point = (mass.ln() + weight * TAILS[k].told_of((r, reach), nu, u.exp()).log_density, u);
+                *point = (mass.ln() + weight * told_of(k, (r, reach), nu, u.exp()).log_density, u);
             }
             let [total, mean, variance] = moments(points);
             if !total.is_finite() {
