@@ -157,7 +157,8 @@ impl Part {
                 // Above the middle by the upper tails, which keep their digits.
                 let mirrored = |t: f64| 2.0 * part.location() - t;
                 let (low, high) = if low > part.location() { (mirrored(high), mirrored(low)) } else { (low, high) };
-                (part.cdf(high) - part.cdf(low)).ln()
+                let cdf = |t: f64| if t.is_finite() { part.cdf(t) } else { f64::from(t > 0.0) };
+                (cdf(high) - cdf(low)).ln()
             }
             Self::Blurred { mean, variance, scale, tail } => {
                 let (near, reach) = if low.is_finite() { (low, high - low) } else { (high, low) };
