@@ -58,7 +58,7 @@ def test_the_extension():
             continue
         methods = definitions(stub.body) | (variational if name.startswith(("Vb", "Horseshoe")) else {})
         attributes = {"inputs"} if name == "Online" or name.startswith(("Vb", "Horseshoe")) else {"dim"}
-        attributes = {"Fourier": {"width"}, "Grouped": {"evidence", "observations"}, "Sums": set(), "Table": set()}.get(name, attributes)
+        attributes = {"Fourier": {"width"}, "Grouped": {"evidence", "observations"}, "Record": set(), "Sums": set(), "Table": set()}.get(name, attributes)
         own = {n for n in dir(item) if not n.startswith("_")}
         # Metadata routing makes these of the signatures.
         own = {n for n in own if not (n.startswith("set_") and n.endswith("_request"))}

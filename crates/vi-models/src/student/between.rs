@@ -13,7 +13,7 @@ use pulp::{Arch, Simd, WithSimd};
 use vi_core::special::{HALF_LN_2PI, lanes};
 
 use super::beyond::BEYOND;
-use super::blurred::{NARROW, TAILS, Tail, Told};
+use super::blurred::{DOF, FAR, NARROW, TAILS, Tail, Told};
 use super::truncated::Truncated;
 
 /// The probability below which parts are summed by their logarithms.
@@ -30,11 +30,18 @@ pub(crate) fn told_of(k: usize, (r, reach): (f64, f64), nu: f64, scale: f64) -> 
     } else if reach.abs() < NARROW * scale {
         let middle = TAILS[k].told(r + 0.5 * reach, nu, scale);
         Told { log_density: middle.log_density + reach.abs().ln(), ..middle }
-    } else if nu == 0.0 {
-        BEYOND[k].told((r, reach), scale)
+    } else if nu == 0.0 || is_far(k, (r, reach), nu, scale) {
+        let told = BEYOND[k].told((r, reach), scale);
+        Told { left: 1.0 - nu * told.bend, ..told }
     } else {
         TAILS[k].told_between((r, reach), nu, scale)
     }
+}
+
+/// Whether a range lies so far out that the Gaussian no longer shows beside a tail that is a power.
+fn is_far(k: usize, (r, reach): (f64, f64), nu: f64, scale: f64) -> bool {
+    let square = r.min(r + reach).max(-r.max(r + reach)).max(0.0).powi(2);
+    DOF[k].is_finite() && square >= FAR * scale * scale && square >= 100.0 * nu
 }
 
 impl Tail {
@@ -224,6 +231,13 @@ mod tests {
 
     #[test]
     fn ways_of_computing_agree_where_one_ends() {
+        for k in 0..TAILS.len() - 1 {
+            // Beside where the Gaussian no longer shows, and far beyond where the parts end.
+            let [near, far] = [0.999, 1.001].map(|share| told_of(k, (share * FAR.sqrt(), f64::INFINITY), 1.0, 1.0));
+            assert!((near.slope / far.slope - 1.0).abs() < 0.01 && (near.log_density - far.log_density).abs() < 0.01);
+            let beyond = told_of(k, (-1e100, f64::NEG_INFINITY), 1.0, 1.0);
+            assert!(beyond.slope < 0.0 && beyond.slope > -1e-98 && beyond.log_density.is_finite(), "{beyond:?}");
+        }
         let gaussian = TAILS.len() - 1;
         // Probabilities of some 1e-190 and 1e-210: on both sides of where parts are summed by their logarithms.
         let [near, far] = [29.3, 30.9].map(|r| told_of(gaussian, (r, f64::INFINITY), 0.5, 0.5_f64.sqrt()));

@@ -41,7 +41,7 @@ const FAINT: f64 = 1e-10;
 const NEAR: f64 = 400.0;
 
 /// The ratio of `r²` to `s²` beyond which the Gaussian no longer shows, if `r²` is as far beyond `ν` too.
-const FAR: f64 = 1e15;
+pub(super) const FAR: f64 = 1e15;
 
 /// The width of a range, over the scale of the noise, below which the density is that of its middle: its logarithm is off by some `(k+1)/24` of the square.
 pub(super) const NARROW: f64 = 3e-3;
