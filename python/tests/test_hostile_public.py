@@ -70,7 +70,7 @@ EXPECTED = (ValueError, TypeError, OverflowError, AttributeError, KeyError, Memo
 GOOD = {
     "X": X, "y": Y, "sample_weight": np.ones(40), "offset": 0.1, "exposure": None, "trials": None, "classes": [0.0, 1.0], "level": 0.9,
     "n_samples": 2, "random_state": 0, "return_std": True, "return_interval": 0.9, "draws": 100, "max_sweeps": 2, "tolerance": 1e-3,
-    "path": None, "document": "{}", "x": {"a": 0.1, "b": 1.0}, "w": 1.0, "with_dist": False, "certified": True, "arms": ["u", "v"] * 20, "rewards": Y,
+    "path": None, "document": "{}", "x": {"a": 0.1, "b": 1.0}, "w": 1.0, "with_dist": False, "certified": False, "arms": ["u", "v"] * 20, "rewards": Y,
     "keys": None, "key": "waits", "value": 1.0, "n": 3, "bins": 5, "probability": Y, "block": 20, "scores": Y, "label": "of ours",
     "q": [0.1, 0.9], "names": None, "clusters": None, "resampled": False, "chains": 2, "ax": None, "others": (), "deep": True, "params": {}, "memo": {}, "others_": None, "feature_names": ["a", "b"],
     "record": rvi.sklearn.BayesianLogisticRegression(prior_scale=1.0, standardise="never").fit(X, Y).to_record(),

@@ -17,6 +17,7 @@ MODELS = [
     BayesianLogisticRegression(),
     BayesianLogisticRegression(memory=0.99, prior_scale=1.0),
     BayesianSoftmaxRegression(),
+    BayesianLinearRegression(certified=True),
 ]
 
 
@@ -56,7 +57,8 @@ def test_many_are_a_loop_of_one_to_the_bit():
 
 def test_certified_intervals_and_sets_hold_on_a_stream_that_drifts():
     rng = np.random.default_rng(3)
-    linear, logistic, several = BayesianLinearRegression(), BayesianLogisticRegression(), BayesianSoftmaxRegression()
+    kinds = (BayesianLinearRegression, BayesianLogisticRegression, BayesianSoftmaxRegression)
+    linear, logistic, several = (kind(certified=True) for kind in kinds)
     assert linear.predict_interval_one({"a": 1.0}, certified=True) == (-np.inf, np.inf) and linear.certificate() == []
     assert logistic.predict_set_one({"a": 1.0}) == {False, True} and several.predict_set_one({"a": 1.0}) == set()
     held = np.zeros((4, 2))
@@ -86,6 +88,16 @@ def test_certified_intervals_and_sets_hold_on_a_stream_that_drifts():
         assert model.predict_interval_one(x, certified=True) != linear.predict_interval_one(x, certified=True)
     with pytest.raises(ValueError, match="level"):
         linear.predict_interval_one(x, 1.5, certified=True)
+    # The record is a part of no other model, and changes none.
+    plain, recorded = BayesianLinearRegression(), BayesianLinearRegression(certified=True)
+    for x, y in zip(*(rows()[0].to_dict("records"), rows()[1]), strict=True):
+        plain.learn_one(x, y)
+        recorded.learn_one(x, y)
+    assert plain._model.state() == recorded._model.state()
+    with pytest.raises(ValueError, match="made with certified=True"):
+        plain.predict_interval_one(x, certified=True)
+    with pytest.raises(ValueError, match="made with certified=True"):
+        BayesianLogisticRegression().predict_set_one(x)
 
 
 def test_names_find_places_as_they_come():

@@ -31,7 +31,7 @@ impl Record {
         Ok(())
     }
 
-    /// What the record says of a prediction; `None` while it has too few labels.
+    /// The answer of the record to `of`; `None` while the record has too few labels.
     pub(crate) fn certified<T>(
         &self,
         of: impl FnOnce(&Certificate) -> Result<Option<T>, ModelError>,

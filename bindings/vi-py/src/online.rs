@@ -227,11 +227,8 @@ impl Online {
         level: f64,
         record: Py<Record>,
     ) -> PyResult<Option<(f64, f64)>> {
-        let row = OwnRow::of(row)?;
-        self.look(py, |model| {
-            let seen = model.predict(row.row(), 0.0.into())?;
-            Ok(record.get().certified(|own| own.interval(&seen, level))?.map(ends))
-        })
+        let found = self.certified_row(py, row, &record, |own, seen| own.interval(seen, level))?;
+        Ok(found.map(ends))
     }
 
     /// The positions of the classes in the certified set at one row; `None` while the record has too few labels.
@@ -242,11 +239,7 @@ impl Online {
         level: f64,
         record: Py<Record>,
     ) -> PyResult<Option<Vec<usize>>> {
-        let row = OwnRow::of(row)?;
-        self.look(py, |model| {
-            let seen = model.predict(row.row(), 0.0.into())?;
-            record.get().certified(|own| own.classes(&seen, level))
-        })
+        self.certified_row(py, row, &record, |own, seen| own.classes(seen, level))
     }
 
     /// Expected label and standard deviation at one row, as [`predict`](Self::predict).

@@ -4,10 +4,11 @@ use pyo3::prelude::*;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use vi_core::{Row, Rows};
-use vi_models::online::{Model, Observation, Prediction, Sandwich};
+use vi_models::online::{Certificate, Model, Observation, Prediction, Sandwich};
 use vi_models::{Marginal, ModelError};
 
 use super::Online;
+use crate::certified::Record;
 use crate::fault::{Fault, freely, locked};
 use crate::parts::{OwnRow, observe, observed, parts, room};
 use crate::rows::{Numbers, RowsArgument, numbers};
@@ -157,6 +158,21 @@ impl Online {
         self.look(py, |model| {
             let at = [observe(model, 0.0, offset, 1.0, size)];
             Ok(each(model, &[row.row()], &at, |_, seen| read(seen))?.remove(0))
+        })
+    }
+
+    /// The answer of a record to the prediction at one row; `None` while the record has too few labels.
+    pub(super) fn certified_row<T: Send>(
+        &self,
+        py: Python<'_>,
+        row: &Bound<'_, PyAny>,
+        record: &Py<Record>,
+        of: impl FnOnce(&Certificate, &Prediction) -> Result<Option<T>, ModelError> + Send,
+    ) -> PyResult<Option<T>> {
+        let (row, record) = (OwnRow::of(row)?, record.get());
+        self.look(py, |model| {
+            let seen = model.predict(row.row(), 0.0.into())?;
+            record.certified(|own| of(own, &seen))
         })
     }
 

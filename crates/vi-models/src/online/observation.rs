@@ -29,7 +29,7 @@ pub struct Observation {
     exposure: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     group: Option<u64>,
-    /// How far from the label the number may lie that it stands for: 0 where it is the number.
+    /// The signed distance from the label to the other end of its range; 0 of a known label.
     #[serde(rename = "censored", default, skip_serializing_if = "is_zero", with = "stored_reach")]
     reach: f64,
     /// Given by one half of a model to the other.
@@ -116,19 +116,19 @@ impl Observation {
         self.label
     }
 
-    /// The range in which the label is known to lie: twice the label where it is known.
+    /// The ends of the range of the label, which are equal where the label is known.
     #[must_use]
     pub fn ends(&self) -> (f64, f64) {
         if self.reach < 0.0 { (self.reach, self.label) } else { (self.label, self.label + self.reach) }
     }
 
-    /// Whether only a range of the label is known.
+    /// Whether the label is a range.
     #[must_use]
     pub fn is_range(&self) -> bool {
         self.reach != 0.0
     }
 
-    /// How far from the label the number may lie.
+    /// The signed distance from the label to the other end of its range; 0 of a known label.
     pub(super) fn reach(&self) -> f64 {
         self.reach
     }
@@ -170,7 +170,7 @@ impl Observation {
         Self { given: Some(given), ..self }
     }
 
-    /// Gives what is beside label and offset in units of labels that are `scale` of those before.
+    /// Divides the reach, and the variance from the other predictor by the square, by the `scale` of new units of labels.
     pub(super) fn in_units(&mut self, scale: f64) {
         self.reach /= scale;
         if let Some(Given::Variance(variance)) = &mut self.given {

@@ -19,7 +19,7 @@ use super::target::Target;
 use super::{BeliefKind, Coefficient, Draw, OnlineInfo, OnlineSettings, Row, Rows};
 use crate::likelihood::Offset;
 use crate::marginal::log_sum_exp;
-use crate::student::between::told_of;
+use crate::student::between::{distance as distance_of, told_of};
 use crate::student::blurred::{DOF, Told};
 use crate::{Marginal, ModelError, Transform, check};
 
@@ -30,13 +30,28 @@ const MOST_STEPS: usize = 30;
 /// The squared distance of a label, over `ν + s²`, from which on all tails count.
 const FAR_OUT: f64 = 20.0;
 
+/// The rule for expectations and powers.
+static RULE: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_hermite(20));
+
+/// A tilted distribution with these numbers.
+///
+/// # Errors
+/// `Overflow` unless all are finite.
+fn finite(found: [f64; 4]) -> Result<Tilted, Error> {
+    if let Some(value) = found.into_iter().find(|value| !value.is_finite()) {
+        return Err(Error::Overflow { quantity: "squared error of the label", value });
+    }
+    let [log_normaliser, slope, curvature, variance] = found;
+    Ok(Tilted { log_normaliser, slope, curvature, variance })
+}
+
 /// `y = t + s·ε`, `ε` Student-t, with the degrees of freedom and the scale of several components.
 #[derive(Debug, Clone)]
 pub(super) struct Tails {
     components: Vec<Component>,
     /// How many of these are likely; the others count for labels far out.
     likely: usize,
-    /// How far from the label the number may lie.
+    /// The signed distance from the label to the other end of its range; 0 of a number.
     reach: f64,
     /// The power of the probability of a range.
     power: f64,
@@ -46,7 +61,6 @@ impl Tails {
     /// The tilted distribution of a power of the probability: by the rule of Gauss and Hermite about the mode, since quadrature to the last digits does not
     /// end on probabilities that are interpolated.
     fn tilted_by_power(&self, y: f64, a: f64, nu: f64) -> Result<Tilted, Error> {
-        static RULE: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_hermite(20));
         if nu == 0.0 {
             let [log_normaliser, slope, curvature] = self.derivatives(y, a);
             return Ok(Tilted { log_normaliser, slope, curvature, variance: 0.0 });
@@ -71,20 +85,15 @@ impl Tails {
             .collect();
         let [total, mean, variance] = noise::moments(&points);
         let log_normaliser = total - 0.5 * (precision * nu).ln();
-        let found = [log_normaliser, (mean - a) / nu, variance.recip() - nu.recip(), variance];
-        match found.into_iter().find(|value| !value.is_finite()) {
-            Some(value) => Err(Error::Overflow { quantity: "squared error of the label", value }),
-            None => Ok(Tilted { log_normaliser, slope: found[1], curvature: found[2], variance }),
-        }
+        finite([log_normaliser, (mean - a) / nu, variance.recip() - nu.recip(), variance])
     }
 
-    /// What a label at the distance `r`, or up to the reach from there, says of a predictor with the variance `nu`.
+    /// The likelihood of a label at the distance `r`, or of a range from there as far as the reach, with its slopes by the mean of a predictor of variance `nu`.
     fn told(&self, r: f64, nu: f64) -> Told {
         let likely = &self.components[..self.likely];
         let width = likely.first().map_or(0.0, |(_, scale, _)| nu + scale * scale);
-        let (low, high) = (r + self.reach.min(0.0), r + self.reach.max(0.0));
-        let nearest = low.max(-high).max(0.0);
-        let counted = if nearest * nearest < FAR_OUT * width { likely } else { &self.components };
+        let away = distance_of((r, self.reach));
+        let counted = if away * away < FAR_OUT * width { likely } else { &self.components };
         let told: Vec<(f64, Told)> = counted
             .iter()
             .map(|(share, scale, k)| {
@@ -153,7 +162,6 @@ impl Likelihood for Tails {
 impl GaussianExpectation for Tails {
     /// By the rule of Gauss and Hermite: quadrature to the last digits does not end on densities that are themselves interpolated.
     fn expected(&self, y: f64, a: f64, nu: f64) -> Expected {
-        static RULE: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_hermite(20));
         let (mut sums, deviation) = ([0.0; 5], nu.sqrt());
         for (z, weight) in RULE.iter() {
             let [value, slope, bend] = self.derivatives(y, a + deviation * z);
@@ -178,11 +186,7 @@ impl GaussianExpectation for Tails {
             return self.tilted_by_power(y, a, nu);
         }
         let Told { log_density, slope, bend, left } = self.told(y - a, nu);
-        let found = [log_density, slope, bend / left, nu * left];
-        match found.into_iter().find(|value| !value.is_finite()) {
-            Some(value) => Err(Error::Overflow { quantity: "squared error of the label", value }),
-            None => Ok(Tilted { log_normaliser: found[0], slope, curvature: found[2], variance: found[3] }),
-        }
+        finite([log_density, slope, bend / left, nu * left])
     }
 }
 

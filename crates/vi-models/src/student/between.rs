@@ -1,4 +1,4 @@
-//! What a number that is known to lie in a range says of the Gaussian whose sum with a Student-t it is.
+//! The probability of a range of the sum of a Gaussian and a Student-t number, with its slopes by the mean of the Gaussian.
 //!
 //! With `y = t + s·ε`, `t ~ N(a, ν)`, and the parts of [`Tail`], of variance `V_j = ν + s²e^(−x_j)`,
 //!
@@ -22,8 +22,8 @@ const SMALL: f64 = 1e-200;
 /// The share of the parts so far below which those that are left out stay: far below the error of the steps.
 const FAINT: f64 = 1e-8;
 
-/// What `y = a + r`, or a `y` from there up to `reach` away where that is not 0, says of `t ~ N(a, ν)` with the tail `k`; its log density then is a log
-/// probability.
+/// The log density of `y = a + r`, or where the reach is not 0 the log probability of a `y` between `a + r` and `a + r + reach`, with its slopes by the mean of
+/// `t ~ N(a, ν)`, for the tail `k`.
 pub(crate) fn told_of(k: usize, (r, reach): (f64, f64), nu: f64, scale: f64) -> Told {
     if reach == 0.0 {
         TAILS[k].told(r, nu, scale)
@@ -38,18 +38,29 @@ pub(crate) fn told_of(k: usize, (r, reach): (f64, f64), nu: f64, scale: f64) -> 
     }
 }
 
+/// The lower and the upper end of a range that goes from `r` as far as `reach`.
+pub(super) fn ends((r, reach): (f64, f64)) -> (f64, f64) {
+    if reach < 0.0 { (r + reach, r) } else { (r, r + reach) }
+}
+
+/// The distance of a range from 0.
+pub(crate) fn distance(range: (f64, f64)) -> f64 {
+    let (low, high) = ends(range);
+    low.max(-high).max(0.0)
+}
+
 /// Whether a range lies so far out that the Gaussian no longer shows beside a tail that is a power.
-fn is_far(k: usize, (r, reach): (f64, f64), nu: f64, scale: f64) -> bool {
-    let square = r.min(r + reach).max(-r.max(r + reach)).max(0.0).powi(2);
+fn is_far(k: usize, range: (f64, f64), nu: f64, scale: f64) -> bool {
+    let square = distance(range).powi(2);
     DOF[k].is_finite() && square >= FAR * scale * scale && square >= 100.0 * nu
 }
 
 impl Tail {
     /// [`told_of`] a range.
-    fn told_between(&self, (r, reach): (f64, f64), nu: f64, scale: f64) -> Told {
+    fn told_between(&self, range: (f64, f64), nu: f64, scale: f64) -> Told {
         let own = scale * scale;
-        let (low, high) = if reach < 0.0 { (r + reach, r) } else { (r, r + reach) };
-        let settled = 3.0 * (1.0 + low.max(-high).max(0.0).powi(2) / own);
+        let (low, high) = ends(range);
+        let settled = 3.0 * (1.0 + distance(range).powi(2) / own);
         let arch = Arch::new();
         // A range that is open below is seen in a mirror.
         let (sign, sums) = if high == f64::INFINITY {
@@ -61,6 +72,9 @@ impl Tail {
         };
         let (top, [total, slopes, squares, bends, left]) =
             if sums[0] > SMALL { (0.0, sums) } else { self.far_between((low, high), nu, own, settled) };
+        if total == 0.0 {
+            return Told { log_density: f64::NEG_INFINITY, slope: 0.0, bend: 0.0, left: 1.0 };
+        }
         let slope = if sums[0] > SMALL { sign * slopes / total } else { slopes / total };
         let between = (squares / total - slope * slope).max(0.0);
         Told { log_density: top + total.ln(), slope, bend: bends / total - between, left: left / total + nu * between }
@@ -76,6 +90,9 @@ impl Tail {
             let root = precision.sqrt();
             let own = Truncated::new(low * root, high * root);
             let term = log_weight + own.log_mass;
+            if term == f64::NEG_INFINITY {
+                continue;
+            }
             if term > top {
                 let shrink = (top - term).exp();
                 sums = sums.map(|sum| sum * shrink);

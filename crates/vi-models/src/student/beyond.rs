@@ -12,6 +12,7 @@ use std::sync::LazyLock;
 
 use vi_core::special::log_normal_cdf;
 
+use super::between;
 use super::blurred::{DOF, NARROW, TAILS, Tail, Told};
 use super::tail::upper_tail;
 
@@ -68,8 +69,8 @@ impl Beyond {
     }
 
     /// The ends of a range in units of the scale, seen in a mirror where its middle is below 0, whether it was, and `log P`.
-    fn ends(&self, (r, reach): (f64, f64), scale: f64) -> ([f64; 2], bool, f64) {
-        let (low, high) = if reach < 0.0 { (r + reach, r) } else { (r, r + reach) };
+    fn ends(&self, range: (f64, f64), scale: f64) -> ([f64; 2], bool, f64) {
+        let (low, high) = between::ends(range);
         // The larger end keeps its digits.
         let is_mirrored = low + high < 0.0;
         let (low, high) = if is_mirrored { (-high / scale, -low / scale) } else { (low / scale, high / scale) };
@@ -83,7 +84,7 @@ impl Beyond {
         ([low, high], is_mirrored, log_mass)
     }
 
-    /// What a label between `t + r` and `t + r + reach` says of a predictor `t` that is known. With `h = (k+1)/(k+z²)`
+    /// The log probability of a label between `t + r` and `t + r + reach`, with its slopes by the known predictor `t`. With `h = (k+1)/(k+z²)`
     ///
     /// ```text
     /// ∂_t P = (p(z₀) − p(z₁))/s,   ∂_t² P = (z₀h₀p(z₀) − z₁h₁p(z₁))/s².
@@ -148,7 +149,7 @@ mod tests {
         for (beyond, dof) in BEYOND.iter().zip(DOF).filter(|(_, dof)| dof.is_finite()) {
             let student = Student::new(0.0, 0.7, dof).unwrap();
             for (r, reach) in RANGES {
-                let (low, high) = if reach < 0.0 { (r + reach, r) } else { (r, r + reach) };
+                let (low, high) = between::ends((r, reach));
                 let (low, high) = if low > 0.0 { (-high, -low) } else { (low, high) };
                 let cdf = |t: f64| if t.is_finite() { student.cdf(t) } else { f64::from(t > 0.0) };
                 let exact = (cdf(high) - cdf(low)).ln();

@@ -18,7 +18,7 @@ use crate::table::means::Means;
 use crate::table::options::{Family, NOTHING, Options};
 use crate::table::plan::{Plan, Scales, is_sparse};
 use crate::table::pooled::Design;
-use crate::table::ranges::Ranges;
+use crate::table::ranges::{Ranges, is_chosen};
 use crate::table::relevance;
 use crate::table::schema::{Asked, Beside, Encoded, Features, InferSettings, Map, Schema, infer};
 use crate::table::source::{Columns, LABEL, NOWHERE, Record, Source};
@@ -160,7 +160,7 @@ fn document_of(
     let counted = options.family == Family::Auto && !known.uncounted && target.may_be_counts(records, columns)?;
     let ranges = !target.ranges.is_none();
     let mut plan = Plan { groups, rare, counted, ranges, ..planned(options, known, &schema, &asked)? };
-    if ranges && plan.belief(&target.kind, schema.width()) != BeliefKind::Full {
+    if ranges && is_chosen(options.family) && plan.belief(&target.kind, schema.width()) != BeliefKind::Full {
         let what = format!("{} weights are too many where some numbers are only known as a range", schema.width());
         return Err(TermsError::Target { column: target.column, what });
     }
@@ -200,7 +200,7 @@ fn document_of(
     correlated(&mut schema, &target, model.kind(), Some(seen))?;
     let noise = plan.noise();
     let mut design = Design { schema, plan, model, chosen, means };
-    if !design.means.is_empty() && target.ranges.is_none() && options.takes_groups(&target.kind) {
+    if !design.means.is_empty() && !ranges && options.takes_groups(&target.kind) {
         let shape = (beside_of_means, &budget(&target.kind));
         design = design.pooled(&lines, &target, shape, (known.rows, records), columns)?;
     }
@@ -269,7 +269,7 @@ fn check_spread(options: &Options, asked: &Asked, target: &Target) -> Result<(),
 /// # Errors
 /// [`TermsError::Option`].
 fn check_ranges(options: &Options, asked: &Asked, target: &Target) -> Result<(), TermsError> {
-    if target.ranges.is_none() || !matches!(options.family, Family::Auto | Family::Number) {
+    if target.ranges.is_none() || !is_chosen(options.family) {
         return Ok(());
     }
     let some = "some numbers are only known as a range";

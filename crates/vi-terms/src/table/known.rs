@@ -8,7 +8,7 @@ use crate::TermsError;
 use crate::formula::Formula;
 use crate::table::begin::{MOST_KEPT, Numbered, target_name};
 use crate::table::options::{Family, Options};
-use crate::table::ranges::takes_ranges;
+use crate::table::ranges::{is_chosen, takes_ranges};
 use crate::table::schema::is_missing;
 use crate::table::source::{Record, Source};
 use crate::table::target::{COUNT, RANGES, SHOWN_CLASS, values_of};
@@ -92,7 +92,7 @@ impl Known {
             self.belief = Some(BeliefKind::SquareRoot);
             return Ok(Some("with the square root of the precision"));
         }
-        let is_chosen = matches!(options.family, Family::Auto | Family::Number);
+        let is_chosen = is_chosen(options.family);
         if let Some(label) = without_transform(error).filter(|label| is_chosen && !self.refused.contains(label)) {
             self.refused.push(label);
             return Ok(Some(if label > 0.0 { "without log odds" } else { "without logarithms and log odds" }));

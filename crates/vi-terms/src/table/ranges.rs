@@ -9,11 +9,11 @@ use crate::table::schema::{Point, distinct, is_missing};
 use crate::table::source::{NOWHERE, Record};
 use crate::table::target::{Target, TargetKind};
 
-/// How a column of numbers says that of some only a range is known.
+/// The notation of a column of numbers for values that are only known to lie in a range.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub enum Ranges {
-    /// It does not.
+    /// None: all numbers are known.
     #[default]
     None,
     /// By marks: `<0.5`, `≤ 0.5`, `>10`.
@@ -25,10 +25,7 @@ pub enum Ranges {
 impl Ranges {
     /// Those of a family whose models take marks whenever they come.
     pub(crate) fn whenever(family: Family) -> Self {
-        match family {
-            Family::Robust | Family::LogRobust | Family::LogitRobust => Self::Marks,
-            _ => Self::None,
-        }
+        if takes_ranges(family) && !is_chosen(family) { Self::Marks } else { Self::None }
     }
 
     /// Whether all numbers are known.
@@ -53,16 +50,21 @@ pub(crate) fn marked(text: &str, point: Point) -> Option<Observation> {
 /// The fewest different numbers without a mark beside which texts with one are no names, as `<18` and `>65` are.
 const FEWEST: usize = 3;
 
-/// Whether texts are numbers of which some have marks, and as many have none.
+/// Whether texts are numbers, of which some have marks and at least `fewest` have none.
 fn are_marked(found: &[String], point: Point, fewest: usize) -> bool {
     let read: Vec<Observation> = found.iter().map_while(|text| marked(text, point)).collect();
     let ranges = read.iter().filter(|own| own.is_range()).count();
     read.len() == found.len() && ranges > 0 && read.len() - ranges >= fewest
 }
 
+/// Whether the rows choose the family of numbers.
+pub(crate) fn is_chosen(family: Family) -> bool {
+    matches!(family, Family::Auto | Family::Number)
+}
+
 /// Whether models of a family take ranges.
 pub(crate) fn takes_ranges(family: Family) -> bool {
-    matches!(family, Family::Auto | Family::Number | Family::Robust | Family::LogRobust | Family::LogitRobust)
+    is_chosen(family) || matches!(family, Family::Robust | Family::LogRobust | Family::LogitRobust)
 }
 
 /// Whether a range has no end with the transform of a family.
@@ -72,6 +74,15 @@ fn lacks_transform(own: &Observation, family: Family) -> bool {
 }
 
 impl Target {
+    /// Whether another target has the same values: that of a family that takes marks has them of a column without marks.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let unmarked = |own: &Self| match own.ranges {
+            Ranges::Marks => Self { ranges: Ranges::None, ..own.clone() },
+            _ => own.clone(),
+        };
+        unmarked(self) == unmarked(other)
+    }
+
     /// The target of a column with these texts, if they are numbers of which some have marks, and the family takes them.
     ///
     /// # Errors
@@ -85,7 +96,7 @@ impl Target {
         }
         let (found, texts) = (distinct(fields), fields.iter().map(plain));
         let point = Point::of(texts.filter(|text| !is_missing(text)));
-        let fewest = if matches!(family, Family::Auto | Family::Number) { FEWEST } else { 0 };
+        let fewest = if is_chosen(family) { FEWEST } else { 0 };
         if !are_marked(&found, point, fewest) {
             return Ok(None);
         }

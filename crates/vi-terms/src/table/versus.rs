@@ -45,7 +45,7 @@ impl Document {
     pub fn same_rows(&self, other: &Self) -> Result<(), TermsError> {
         let differs = |what: &str| Err(TermsError::Document { what: what.to_owned() });
         let rows = |document: &Self| document.passes.iter().map(|pass: &Pass| pass.fingerprint).collect::<Vec<_>>();
-        if self.target != other.target {
+        if !self.target.is_same(&other.target) {
             return differs("another target");
         }
         if rows(self) != rows(other) || self.model.info().observations != other.model.info().observations {

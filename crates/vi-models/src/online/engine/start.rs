@@ -41,7 +41,7 @@ const MOST_NUMBERS: usize = 350_000;
 /// The start goes on while a change of the prior scale would miss the evidence at another likely scale by more than this, in nats.
 const CARRIED: f64 = 0.5;
 
-/// The start goes on where more than one in so many rows is a range.
+/// The inverse of the share of ranges above which the start goes on.
 const RANGES: usize = 20;
 
 /// The least number of rows that tell which prior scales can be given up.
@@ -214,7 +214,8 @@ impl<F: Family> Engine<F> {
         Ok(())
     }
 
-    /// Whether the first rows go on since many of them are ranges: noise and weights depend on each other then, which a fit sees and one pass does not.
+    /// Whether many of the first rows are ranges, so that more rows are fitted together: a fit takes the dependence of noise and weights into account, which
+    /// ranges cause, and one pass does not.
     fn are_ranges(&self) -> bool {
         let ranges = self.rows.iter().filter(|kept| kept.observed.is_range()).count();
         self.family.takes_ranges() && RANGES * ranges > self.rows.len()

@@ -94,6 +94,8 @@ fn a_model_with_the_input_that_matters_wins_and_says_by_how_much() {
     assert_eq!((found.rows, found.basis), (4000, Basis::Exact));
     assert!(low < expected && expected < high && low > 0.0, "{found:?}");
     assert!((found.log_e_value - 4000.0 * found.difference.unwrap()).abs() < 1e-6, "{found:?}");
+    // A robust family takes marks, of which this target has none.
+    assert!(both.against(&model("y ~ a", "robust")).unwrap().log_e_value > 100.0);
     let opposite = one.against(&both).unwrap();
     assert!((opposite.log_e_value + found.log_e_value).abs() < 1e-9 * found.log_e_value);
     // The family is chosen by the labels of the first 2000 rows, which are left out but for a part of a stretch.
