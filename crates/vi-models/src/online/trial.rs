@@ -283,27 +283,51 @@ impl Trial {
         self.learn_in_order(rows, threads);
     }
 
-    /// Learns the rows of [`learn_all`](Self::learn_all) once more, from nothing and in another order: one pass can fail in one order and not in others,
-    /// so that the median of the passes tells which kind is the best. Nothing changes where one candidate is left.
+    /// Learns the rows of [`learn_all`](Self::learn_all) up to `passes` times more, each time from nothing and in another order: one pass can fail in one
+    /// order and not in others, so that the median of the passes tells which kind is the best. Candidates whose median cannot be the best learn no
+    /// further pass.
     ///
     /// # Errors
     /// A model of settings that can no longer be made.
-    pub fn learn_again(&mut self, rows: &[(Row<'_>, Observation)], threads: usize) -> Result<(), ModelError> {
-        if self.candidates().filter(|candidate| candidate.out.is_none()).count() < 2 {
-            return Ok(());
-        }
+    pub fn learn_again(
+        &mut self,
+        rows: &[(Row<'_>, Observation)],
+        passes: usize,
+        threads: usize,
+    ) -> Result<(), ModelError> {
+        let all = self.rows;
         self.end_pass();
-        for candidate in self.remaining() {
-            candidate.model = candidate.model.emptied()?;
+        for _ in 0..passes {
+            if !self.is_open(1 + passes) {
+                break;
+            }
+            for candidate in self.remaining() {
+                candidate.model = candidate.model.emptied()?;
+            }
+            let first = rows.len() * self.plain.before.0.len();
+            let mut order: Vec<usize> = (0..rows.len()).collect();
+            order.sort_by_key(|i| key((first + i) as u64));
+            self.rows = 0;
+            self.learn_in_order(&order.into_iter().map(|i| rows[i]).collect::<Vec<_>>(), threads);
+            self.end_pass();
         }
-        let first = rows.len() * self.plain.before.0.len();
-        let mut order: Vec<usize> = (0..rows.len()).collect();
-        order.sort_by_key(|i| key((first + i) as u64));
-        let all = std::mem::take(&mut self.rows);
-        self.learn_in_order(&order.into_iter().map(|i| rows[i]).collect::<Vec<_>>(), threads);
-        self.end_pass();
         self.rows = all.max(self.rows);
         Ok(())
+    }
+
+    /// Gives up the candidates whose median of so many passes cannot be the best, but for the plain one, whose means are the measure of the others'.
+    /// Returns whether several are left that can be.
+    fn is_open(&mut self, passes: usize) -> bool {
+        let surest = self.candidates().filter(|own| self.gained(own).is_some()).map(|own| own.median_within(passes).1);
+        let bound = surest.fold(f64::INFINITY, f64::min) + 2.0 * MARGIN;
+        let can_win = |own: &Candidate| own.out.is_none() && own.median_within(passes).0 <= bound;
+        if self.candidates().filter(|own| can_win(own)).count() < 2 {
+            return false;
+        }
+        for lost in self.others.iter_mut().filter(|own| own.out.is_none() && !can_win(own)) {
+            lost.out = lost.behind();
+        }
+        true
     }
 
     /// Learns rows as [`learn_row`](Self::learn_row) does one by one: each candidate those up to the next look at all.
@@ -493,24 +517,54 @@ mod tests {
     #[test]
     fn rows_are_learned_again_in_other_orders() {
         let new = |kind: Kind| Model::new(kind, 1, kind.default_settings()).unwrap();
+        let plain = Kind::Number { noise: (0.5, 0.1), transform: Transform::Identity };
         let robust = Kind::Robust { unit: (0.0, 1.0), transform: Transform::Identity };
-        let mut trial =
-            Trial::new(new(Kind::Number { noise: (0.5, 0.1), transform: Transform::Identity }), vec![new(robust)]);
         let inputs: Vec<[f64; 1]> = (0..80).map(|t| [f64::from(t * 7 % 11)]).collect();
-        let label = |t: u32| f64::from(t * 7 % 11 + t * t % 7) + if t.is_multiple_of(9) { 40.0 } else { 0.0 };
-        let rows: Vec<_> = (0..).zip(&inputs).map(|(t, x)| (Row::Dense(x), Observation::new(label(t)))).collect();
-        trial.learn_all(&rows, 2);
-        let one = trial.clone();
-        for _ in 0..2 {
-            trial.learn_again(&rows, 2).unwrap();
-        }
-        assert_eq!((trial.rows(), one.rows(), trial.chosen()), (80, 80, robust));
-        let passes = &trial.plain.before;
-        assert_eq!((passes.0.len(), passes.1.len(), passes.0[0]), (3, 3 * 40, one.behind()[0].1));
-        assert!(passes.0[1] != passes.0[0] && passes.0[1] != passes.0[2]);
-        let mut middle = passes.0.clone();
-        middle.sort_by(f64::total_cmp);
-        assert_eq!(trial.behind()[0].1, middle[1]);
+        let after = |far: f64| {
+            let mut trial = Trial::new(new(plain), vec![new(robust)]);
+            let label = |t: u32| f64::from(t * 7 % 11 + t * t % 7) + if t.is_multiple_of(9) { far } else { 0.0 };
+            let rows: Vec<_> = (0..).zip(&inputs).map(|(t, x)| (Row::Dense(x), Observation::new(label(t)))).collect();
+            trial.learn_all(&rows, 2);
+            let one = trial.clone();
+            trial.learn_again(&rows, 2, 2).unwrap();
+            assert_eq!((trial.rows(), one.rows()), (80, 80));
+            let best = trial.best().1.behind().unwrap();
+            for (own, (_, behind)) in trial.candidates().zip(trial.behind()) {
+                assert_eq!(behind, own.behind().unwrap() - best);
+            }
+            assert_eq!(
+                trial.plain.before.0[0],
+                one.behind()[0].1 - one.behind().iter().map(|own| own.1).fold(0.0, f64::min)
+            );
+            trial
+        };
+        let (open, decided) = (after(0.0), after(40.0));
+        let passes = &open.plain.before;
+        assert_eq!((passes.0.len(), passes.1.len()), (3, 3 * 40));
+        let behind = &open.others[0].before.0;
+        assert!(behind[1] != behind[0] && behind[1] != behind[2]);
+        // After two passes the third cannot make the plain kind the best.
+        assert_eq!((decided.plain.before.0.len(), decided.chosen()), (2, robust));
+    }
+
+    /// A kind that cannot be the best learns no further pass, and one that may be does.
+    #[test]
+    fn passes_are_made_while_their_median_is_open() {
+        let new = |kind: Kind| Model::new(kind, 1, kind.default_settings()).unwrap();
+        let plain = Kind::Number { noise: (0.5, 0.1), transform: Transform::Identity };
+        let robust = Kind::Robust { unit: (0.0, 1.0), transform: Transform::Identity };
+        let open = |of_plain: [f64; 2], of_others: [[f64; 2]; 2]| {
+            let mut trial = Trial::new(new(plain), vec![new(robust), new(robust)]);
+            trial.plain.before.0 = of_plain.to_vec();
+            for (own, behind) in trial.others.iter_mut().zip(of_others) {
+                own.before.0 = behind.to_vec();
+            }
+            (trial.is_open(3), [0, 1].map(|k: usize| trial.others[k].out))
+        };
+        assert_eq!(open([9.0, 5.0], [[0.0, 0.0], [30.0, 40.0]]), (false, [None, None]));
+        assert_eq!(open([9.0, 0.0], [[0.0, 5.0], [30.0, 40.0]]), (true, [None, Some(40.0)]));
+        assert_eq!(open([9.0, 0.0], [[0.0, 5.0], [30.0, 6.0]]), (true, [None, None]));
+        assert_eq!(open([1.0, 1.0], [[0.0, 0.0], [30.0, 40.0]]), (true, [None, Some(40.0)]));
     }
 
     #[test]

@@ -190,9 +190,7 @@ pub(crate) fn chosen(
     let rows: Vec<(Row<'_>, Observation)> = observed.into_iter().enumerate().map(|(i, seen)| (row(i), seen)).collect();
     trial.learn_all(&rows, plan.threads);
     if rows.len() <= FEW {
-        for _ in 1..PASSES {
-            trial.learn_again(&rows, plan.threads)?;
-        }
+        trial.learn_again(&rows, PASSES - 1, plan.threads)?;
     }
     let kind = trial.chosen();
     let nats = |behind: f64| Some(behind).filter(|nats| nats.is_finite());

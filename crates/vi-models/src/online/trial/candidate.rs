@@ -66,15 +66,25 @@ impl Candidate {
     pub(super) fn gained(&self) -> Option<f64> {
         let n = self.scores.len();
         let at = |rows: usize| if rows == 0 { 0.0 } else { self.scores[rows - 1] };
-        let of_pass = if n == 0 { self.middle() } else { Some(at(n) - at(n / 2)) };
+        let of_pass = if n == 0 { self.behind().map(|behind| -behind) } else { Some(at(n) - at(n / 2)) };
         of_pass.filter(|gained| self.out.is_none() && gained.is_finite())
     }
 
-    /// The median of the passes that have ended.
-    fn middle(&self) -> Option<f64> {
-        let mut behind = self.before.0.clone();
-        behind.sort_by(f64::total_cmp);
-        behind.get(behind.len() / 2).map(|behind| -behind)
+    /// How many nats it was behind the best, in the median of the passes that have ended.
+    pub(super) fn behind(&self) -> Option<f64> {
+        let passes = self.before.0.len();
+        (passes > 0).then(|| self.median_within(passes).1)
+    }
+
+    /// The least and the largest median of `passes`, whatever those that have not ended yet find.
+    pub(super) fn median_within(&self, passes: usize) -> (f64, f64) {
+        let median = |of_others: f64| {
+            let mut behind = self.before.0.clone();
+            behind.resize(passes.max(behind.len()), of_others);
+            behind.sort_by(f64::total_cmp);
+            behind.get(behind.len() / 2).copied().unwrap_or(of_others)
+        };
+        (median(0.0), median(f64::INFINITY))
     }
 
     /// The errors of the second half of the rows, of each pass.
