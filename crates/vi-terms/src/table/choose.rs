@@ -60,7 +60,8 @@ impl Chosen {
     /// A description for people, in parts.
     pub(crate) fn describe(&self) -> Vec<String> {
         let of = |(name, nats): &(String, Option<f64>)| match nats {
-            Some(nats) => format!("{nats:.1} nats before {name}"),
+            // Without the sign of a zero.
+            Some(nats) => format!("{:.1} nats before {name}", (10.0 * nats).round() / 10.0 + 0.0),
             None => self.missed(name).unwrap_or_else(|| match name.as_str() {
                 // Others of these learn any number.
                 "robust" | "varying" => format!("{name} is not for labels that are mostly one number"),
@@ -202,4 +203,18 @@ pub(crate) fn chosen(
         target.kind = TargetKind::Count;
     }
     Ok((plan.model_of(kind, &target.kind, schema.names())?, (trial.rows() > 0).then_some(chosen)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tie_has_no_sign() {
+        let better_than = [("robust", -0.04), ("varying", -0.06), ("poisson", 12.34)];
+        let better_than = better_than.map(|(name, nats)| (name.to_owned(), Some(nats))).to_vec();
+        let chosen = Chosen { rows: 9, family: "gaussian".to_owned(), better_than, misses: Vec::new() };
+        let told = ["0.0 nats before robust", "-0.1 nats before varying", "12.3 nats before poisson"];
+        assert_eq!(chosen.describe()[1..], told);
+    }
 }
