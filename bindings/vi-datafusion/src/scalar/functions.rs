@@ -124,7 +124,7 @@ pub(super) fn coefficients(
     rows: usize,
     mut of: impl FnMut(usize) -> Result<Option<(usize, Vec<Weight>)>>,
 ) -> Result<ArrayRef> {
-    let names = names.map(|names| names.as_string::<i32>());
+    let names = names.map(AsArray::as_string::<i32>);
     let mut out = ListBuilder::new(StructBuilder::from_fields(coefficient_fields(), rows));
     for t in 0..rows {
         let found = if names.is_some_and(|names| names.is_null(t)) { None } else { of(t)? };

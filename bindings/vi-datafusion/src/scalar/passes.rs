@@ -82,7 +82,7 @@ impl Function for Newton {
     fn invoke(arguments: &[ArrayRef], rows: usize) -> Result<ArrayRef> {
         let mut places = Records::new(Self::NAME, &arguments[0]);
         let mut passes = Records::new(Self::NAME, &arguments[1]);
-        let shares: Option<&Float64Array> = arguments.get(2).map(|shares| shares.as_primitive::<Float64Type>());
+        let shares: Option<&Float64Array> = arguments.get(2).map(AsArray::as_primitive::<Float64Type>);
         let mut posteriors = BinaryViewBuilder::with_capacity(rows);
         let (mut bounds, mut sizes) = (Float64Builder::with_capacity(rows), Float64Builder::with_capacity(rows));
         for t in 0..rows {
