@@ -315,8 +315,8 @@ impl Trial {
         Ok(())
     }
 
-    /// Gives up the candidates whose median of so many passes cannot be the best, but for the plain one, whose means are the measure of the others'.
-    /// Returns whether several are left that can be.
+    /// Gives up the candidates whose median of `passes` passes cannot be the best, except the plain one, with whose means those of the others are compared.
+    /// Returns whether several candidates can still be the best.
     fn is_open(&mut self, passes: usize) -> bool {
         let surest = self.candidates().filter(|own| self.gained(own).is_some()).map(|own| own.median_within(passes).1);
         let bound = surest.fold(f64::INFINITY, f64::min) + 2.0 * MARGIN;

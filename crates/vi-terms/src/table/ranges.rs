@@ -74,7 +74,7 @@ fn lacks_transform(own: &Observation, family: Family) -> bool {
 }
 
 impl Target {
-    /// Whether another target has the same values: that of a family that takes marks has them of a column without marks.
+    /// Whether two targets have the same values: those of a column without marks do not depend on whether the family takes marks.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let unmarked = |own: &Self| match own.ranges {
             Ranges::Marks => Self { ranges: Ranges::None, ..own.clone() },

@@ -70,13 +70,13 @@ impl Candidate {
         of_pass.filter(|gained| self.out.is_none() && gained.is_finite())
     }
 
-    /// How many nats it was behind the best, in the median of the passes that have ended.
+    /// The median distance from the best, in nats, of the ended passes.
     pub(super) fn behind(&self) -> Option<f64> {
         let passes = self.before.0.len();
         (passes > 0).then(|| self.median_within(passes).1)
     }
 
-    /// The least and the largest median of `passes`, whatever those that have not ended yet find.
+    /// The least and the largest possible median of `passes` distances from the best, of which the ended passes give some.
     pub(super) fn median_within(&self, passes: usize) -> (f64, f64) {
         let median = |of_others: f64| {
             let mut behind = self.before.0.clone();
